@@ -92,7 +92,7 @@ test-windows *args:
 
 # Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`
 bench *args:
-    cargo run --release -- bench {{ args }}
+    cargo run --release -p pointmill-bench -- {{ args }}
 
 # Assemble the PTX for certain GPUs with NVIDIA's ptxas, which the feature `cubin` embeds: a first call waits for no compiler; needs python3, and pip once
 cubin:

@@ -2,7 +2,7 @@
 """Voxel-grid downsampling on the CPU: published packages, numpy and pointmill, in turn, in one run.
 
     python3 voxel_grid_cpu.py --voxel 0.2 sweep.bin
-    python3 voxel_grid_cpu.py --voxel 0.075,0.075,0.2 --pointmill target/release/pointmill sweeps.pcd.bin
+    python3 voxel_grid_cpu.py --voxel 0.075,0.075,0.2 --pointmill target/release/pointmill-bench sweeps.pcd.bin
 
 Every package gets the in-range points in its own container, made before the clock starts, with z scaled so that its cubes are our
 cells. What they do is less than what pointmill does: a mean (or one point) per cell, no range test, no caps, no order, no map from
@@ -121,7 +121,7 @@ def peers_of(xyz: Cloud, size: float, threads: list[int]) -> list[Peer]:
 
 def run_pointmill(binary: Path, path: Path, extra: list[str]) -> list[dict[str, object]]:
     """The `data` of each bench line of one run of our binary."""
-    command = [str(binary), "bench", "voxelize", "--input", str(path), "--device", "cpu", "--json", *extra]
+    command = [str(binary), "voxelize", "--input", str(path), "--device", "cpu", "--json", *extra]
     return [data for data in pointmill_lines(command, ("bench",)) if data["device"] == "cpu"]
 
 
@@ -178,7 +178,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--calls", type=int, default=5, help="calls of each package in a round; rounds x calls >= 20")
     parser.add_argument("--columns", type=int, help="columns of the files, where the name does not tell")
-    parser.add_argument("--pointmill", type=Path, help="our binary; left out, only the packages run")
+    parser.add_argument("--pointmill", type=Path, help="our binary pointmill-bench; left out, only the packages run")
     parser.add_argument("--pointmill-args", type=str.split, default=[], help="more arguments for it, in one string")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there too")
     options = parser.parse_args()

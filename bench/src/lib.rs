@@ -5,7 +5,6 @@
 
 mod cloud;
 mod icp;
-mod iterations;
 mod ndt;
 mod odometry;
 mod rates;
@@ -17,7 +16,6 @@ mod voxelize;
 
 pub use cloud::{IcpCase, NdtCase, RoiCase, Sweep, builtin, icp_pairs, ndt_maps, replicated, roi_scenes};
 pub use icp::icp;
-pub use iterations::icp_iterations;
 pub use ndt::{ndt_align, ndt_build, ndt_search};
 pub use odometry::odometry;
 pub use rates::copy_rate;
@@ -33,7 +31,6 @@ use std::time::{Duration, Instant};
 
 /// One line of a benchmark.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// What was run.
     pub case: String,

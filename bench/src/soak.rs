@@ -31,7 +31,6 @@ const MOST_STEPS: usize = 3;
 /// An operator that takes sweep after sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SoakOperator {
     /// Voxelization.
     Voxelize,
@@ -58,7 +57,6 @@ pub struct Soak {
 
 /// What a pass over all sweeps found.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SoakPass {
     /// What took the sweeps.
     pub operator: SoakOperator,

@@ -1,18 +1,20 @@
-//! Tasks of the project: PTX of the kernels, and machine code of the PTX.
+//! Tasks of the project: PTX of the kernels, machine code of the PTX, measurements.
 
 mod cubin;
 mod modules;
 mod ptx;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask ptx [--check]
        cargo xtask cubin [PTXAS]
+       cargo xtask bench [ARGS]
 
   ptx           compile crates/pointmill-kernels to a kernels.ptx for each module (needs: rustup component add rust-src)
   ptx --check   compile and compare with the committed files
   cubin         assemble the committed PTX for certain GPUs to a kernels.cubins for each module, which the feature `cubin` embeds;
-                PTXAS is NVIDIA's assembler, `ptxas` by default (pip install nvidia-cuda-nvcc-cu12 has it)";
+                PTXAS is NVIDIA's assembler, `ptxas` by default (pip install nvidia-cuda-nvcc-cu12 has it)
+  bench         build pointmill-bench with --release and run it with ARGS";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         ["ptx", "--check"] => ptx::check(),
         ["cubin"] => cubin::write("ptxas"),
         ["cubin", ptxas] => cubin::write(ptxas),
+        ["bench", ..] => return bench(&args[1..]),
         _ => Err(USAGE.into()),
     };
     match done {
@@ -30,6 +33,18 @@ fn main() -> ExitCode {
         }
         Err(message) => {
             eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the measurements in a process of their own, so that this crate does not depend on them.
+fn bench(args: &[String]) -> ExitCode {
+    let run = ["run", "--quiet", "--release", "--package", "pointmill-bench", "--"];
+    match Command::new(env!("CARGO")).args(run).args(args).status() {
+        Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from),
+        Err(error) => {
+            eprintln!("cargo: {error}");
             ExitCode::FAILURE
         }
     }

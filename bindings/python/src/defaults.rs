@@ -2,12 +2,12 @@
 
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};
-use pointmill::pipelines::localize::LocalizerParams;
-use pointmill::pipelines::odometry::OdometryParams;
-use pointmill::pipelines::trajectory::EvaluationParams;
 use pointmill::roi_pool::RoiPoolParams;
 use pointmill::voxelize::VoxelizeParams;
 use pointmill_io::ReadOptions;
+use pointmill_slam::localize::LocalizerParams;
+use pointmill_slam::odometry::OdometryParams;
+use pointmill_slam::trajectory::EvaluationParams;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

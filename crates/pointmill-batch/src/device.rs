@@ -1,7 +1,7 @@
 //! `--device`: from a name to a device.
 
 use crate::failure::Failure;
-use crate::say;
+use crate::stderr;
 use pointmill::{Device, Error};
 
 /// The name itself, if it is the name of a device.
@@ -17,7 +17,7 @@ pub fn check_name(name: &str) -> Result<String, String> {
 pub fn open(name: &str) -> Result<Device, Failure> {
     let device = name.parse::<Device>()?;
     if name == "auto" {
-        say::note(format_args!("device: auto chose {}", describe(&device)));
+        stderr::note(format_args!("device: auto chose {}", describe(&device)));
     }
     Ok(device)
 }

@@ -93,21 +93,21 @@ impl Failure {
 
     /// A [`Failure::File`] with the message of the library that reads and writes.
     pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
-        let told = IoError::io(path, action);
-        move |e| told(e).into()
+        let error = IoError::io(path, action);
+        move |e| error(e).into()
     }
 }
 
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
-        let told = e.to_string();
+        let message = e.to_string();
         match e {
-            Error::Argument { .. } | Error::Grid(_) | Error::Cloud(_) => Self::Usage(told),
-            Error::DeviceUnavailable { .. } => Self::NoDevice(told),
-            Error::DeviceLost { .. } => Self::DeviceLost(told),
-            Error::OutOfMemory { .. } => Self::OutOfMemory(told),
+            Error::Argument { .. } | Error::Grid(_) | Error::Cloud(_) => Self::Usage(message),
+            Error::DeviceUnavailable { .. } => Self::NoDevice(message),
+            Error::DeviceLost { .. } => Self::DeviceLost(message),
+            Error::OutOfMemory { .. } => Self::OutOfMemory(message),
             Error::Internal { what } => Self::Internal(what),
-            _ => Self::Io(told),
+            _ => Self::Io(message),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Inputs, and what a run tells of them.
 
 use crate::json::Notes;
-use crate::say;
+use crate::stderr;
 use pointmill_io::{Scan, Warning};
 
 pub use pointmill_data::inputs::*;
 
 /// Tells the origin of inputs, in a run whose results are relative to it.
 pub fn tell_origin(inputs: &Inputs) {
-    inputs.note_origin(&say::Stderr);
+    inputs.note_origin(&stderr::Stderr);
 }
 
 /// The warnings for an operator that takes `f32`.

@@ -133,7 +133,7 @@ fn end() -> ! {
     // Whatever still writes is too slow to be waited for, and shall leave nothing.
     pointmill_io::abandon_writes();
     let failure = Failure::Interrupted(REQUESTED.load(Ordering::Relaxed));
-    crate::say::error(&failure);
+    crate::stderr::error(&failure);
     // A line that is half written would run into this one.
     if held.is_ok() && JSON.load(Ordering::Relaxed) {
         print_end(&failure);

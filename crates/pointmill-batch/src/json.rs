@@ -254,7 +254,7 @@ impl SummaryCpu {
 /// `kept`: an input that an earlier run has done, with `--resume`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Kept {
+pub struct KeptRecord {
     /// The number of the input, from 0.
     pub index: usize,
     /// The name of the input.

@@ -1,6 +1,6 @@
 //! Runs a command over any number of inputs, one like a thousand.
 //!
-//! A program implements [`batch::Command`] for what it does with one input. This crate does the rest: it finds the inputs, takes them through lanes in their order, resumes
+//! A program implements [`batch::Command`] for what it does with one input. This crate does the rest: it finds the inputs, takes them through workers in their order, resumes
 //! what an earlier run left, writes files whole or not at all, answers signals, and prints a table for people or JSON lines for machines. The command line of pointmill is
 //! such a program. The crate knows no operator.
 //!
@@ -18,6 +18,7 @@ pub mod outputs;
 pub mod picture;
 pub mod pose;
 pub mod printer;
-pub mod say;
+pub mod program;
 pub mod stats;
+pub mod stderr;
 pub mod text;

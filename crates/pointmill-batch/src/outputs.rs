@@ -3,7 +3,7 @@
 use crate::batch::remove_empty_manifest;
 use crate::failure::Failure;
 use crate::inputs::Source;
-use crate::say;
+use crate::stderr;
 use pointmill_io::Place;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -82,8 +82,8 @@ impl Outputs {
             let Some(path) = path else { continue };
             if let Some(other) = first.insert(path, source) {
                 let (text, a, b, path) = (out.display(), other.name(), source.name(), path.display());
-                let told = format!("{a} and {b} would both write {path}; rename one of them or use another folder");
-                return Err(Failure::Usage(format!("{flag} {text}: {told}")));
+                let message = format!("{a} and {b} would both write {path}; rename one of them or use another folder");
+                return Err(Failure::Usage(format!("{flag} {text}: {message}")));
             }
         }
         plan.spare_inputs(flag, sources)?;
@@ -126,8 +126,8 @@ impl Outputs {
 
 /// Checks the file that a flag names, before any work. Its name must end in one of `extensions`, which is returned.
 pub fn plan_file<'a>(flag: &str, out: &Path, extensions: &[&'a str], inputs: &[&Path]) -> Result<&'a str, Failure> {
-    let told = out.extension().and_then(|e| e.to_str()).filter(|_| !is_folder(out));
-    let known = told.and_then(|told| extensions.iter().find(|known| told.eq_ignore_ascii_case(known)));
+    let extension = out.extension().and_then(|e| e.to_str()).filter(|_| !is_folder(out));
+    let known = extension.and_then(|extension| extensions.iter().find(|known| extension.eq_ignore_ascii_case(known)));
     let Some(&known) = known else {
         let expected: Vec<_> = extensions.iter().map(|e| format!(".{e}")).collect();
         let expected = format!("expected a file name ending in {}", expected.join(", "));
@@ -182,7 +182,7 @@ pub fn require_folder_of(path: &Path) -> Result<(), Failure> {
 pub fn clear_unfinished(folder: &Path) -> Result<(), Failure> {
     let removed = pointmill_io::remove_abandoned(folder)?;
     if removed > 0 {
-        say::note(format_args!("{}: removed {removed} unfinished file(s) of an earlier run", folder.display()));
+        stderr::note(format_args!("{}: removed {removed} unfinished file(s) of an earlier run", folder.display()));
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! The command line: all commands with their flags, and how each is run.
 
-use crate::bench::{self, BenchArgs};
 use crate::convert::{self, ConvertArgs};
 use crate::devices;
 use crate::evaluate::{self, EvaluateArgs};
 use crate::failure::Failure;
-use crate::flags::{Global, message};
+use crate::flags::Global;
 use crate::icp::{self, IcpArgs};
 use crate::info::{self, InfoArgs};
 use crate::localize::{self, LocalizeArgs};
@@ -16,9 +15,7 @@ use crate::roi_pool::{self, RoiPoolArgs};
 use crate::synth::{self, SynthArgs};
 use crate::voxelize::{self, VoxelizeArgs};
 use clap::{CommandFactory, Parser, Subcommand};
-use pointmill_io::escape;
-use std::io::Write;
-use std::process::ExitCode;
+use pointmill_batch::program::Program;
 
 const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU. Results are equal bit for bit on both";
 const EXIT_CODES: &str = "\
@@ -29,7 +26,7 @@ Exit codes:
   3    some or all inputs failed; the results of the others are complete
   4    the device given with --device is not available
   5    the device was lost
-  6    negative result: with --cpu two results differ, an alignment did not converge, or bench soak found a difference
+  6    negative result: with --cpu two results differ, or an alignment did not converge
   70   a bug in this program, please report it
   130  interrupted from the keyboard
   143  terminated by a signal (129 if the terminal was closed)";
@@ -39,7 +36,7 @@ Exit codes:
 #[command(name = "pointmill", version, about = ABOUT, long_about = ABOUT, after_help = EXIT_CODES, propagate_version = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) global: Global,
+    global: Global,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,8 +70,6 @@ enum Command {
     Devices,
     /// Write synthetic point clouds to files: the sweeps of a drive, or two scans of a figure
     Synth(SynthArgs),
-    /// Measure the operators on this machine. Each time is compared with the CPU, and with the time to move the fewest bytes that the operator needs
-    Bench(BenchArgs),
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -97,9 +92,14 @@ impl Cli {
     pub(crate) fn commands() -> clap::Command {
         with_scan(Self::command())
     }
+}
 
-    /// Runs the command.
-    pub(crate) fn run(&self, printer: &mut Printer) -> Result<(), Failure> {
+impl Program for Cli {
+    fn global(&self) -> &Global {
+        &self.global
+    }
+
+    fn run(&self, printer: &mut Printer) -> Result<(), Failure> {
         let device = &self.global.device;
         match &self.command {
             Command::Voxelize(args) => voxelize::run(args, device, printer),
@@ -113,7 +113,6 @@ impl Cli {
             Command::Convert(args) => convert::run(args, printer),
             Command::Devices => devices::run(self.global.logs > 0, printer),
             Command::Synth(args) => synth::run(args, printer),
-            Command::Bench(args) => bench::run(args, device, printer),
             Command::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(*shell, &mut Self::commands(), "pointmill", &mut text);
@@ -121,28 +120,6 @@ impl Cli {
             }
         }
     }
-}
-
-/// Reports arguments that cannot be parsed, or prints the help that was asked for. Control bytes in the arguments are escaped.
-pub(crate) fn explain(error: &clap::Error) -> ExitCode {
-    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
-    if error.use_stderr() && json {
-        Printer::new(true).failure(&Failure::Usage(message(error)));
-    }
-    let harmless = std::env::args_os().all(|arg| {
-        let arg = arg.to_string_lossy();
-        escape(&arg) == arg
-    });
-    // A closed stderr is ignored.
-    if harmless {
-        let _ = error.print();
-    } else {
-        // Without colours, and line by line: the message has lines of its own.
-        let plain = error.render().to_string();
-        let lines: Vec<_> = plain.split('\n').map(escape).collect();
-        let _ = std::io::stderr().lock().write_all(lines.join("\n").as_bytes());
-    }
-    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 #[cfg(test)]

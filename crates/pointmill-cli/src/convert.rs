@@ -94,10 +94,10 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
         (_, Some(_)) => None,
         (_, None) => {
             let formats = EXTENSIONS.join(", ");
-            let told = format!(
+            let message = format!(
                 "to convert several inputs or into a folder, add --to with one of {formats}, and give a folder"
             );
-            return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
+            return Err(Failure::Usage(format!("--out {}: {message}", out.display())));
         }
     };
     let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
@@ -117,9 +117,10 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
     if args.all_columns && to != "bin" {
         return Err(Failure::Usage("--all-columns: can be used with .bin only; other formats have all columns".into()));
     }
-    let ledger =
-        Ledger::of(&[&outputs], &format!("{COMMAND} {to} {} {:?}", args.all_columns, inputs.options()), resume)?;
-    let job = Job { ledger, out: Some(out), origin: Some(inputs.origin()), ..Job::new(COMMAND, &sources, args.batch) };
+    let resume_log =
+        ResumeLog::of(&[&outputs], &format!("{COMMAND} {to} {} {:?}", args.all_columns, inputs.options()), resume)?;
+    let job =
+        Job { resume_log, out: Some(out), origin: Some(inputs.origin()), ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(Begin { to: to.into() }, printer)?;
     let to: Format = to.parse().expect("a format that is written");
     if !to.keeps_f64() {
@@ -145,16 +146,16 @@ fn kitti(scan: &Scan) -> (Vec<f32>, Vec<String>) {
 }
 
 impl Command for Convert {
-    type Lane = ();
+    type Worker = ();
     type Row = Row;
     type Totals = Totals;
     const ON_DEVICE: bool = false;
 
-    fn lane(&self) -> Result<(), Failure> {
+    fn worker(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let (scan, read_ms) = self.inputs.read(source)?;
         interrupt::check()?;
         let to = self.outputs.place(index).expect("an input that is read has an output");
@@ -176,7 +177,7 @@ impl Command for Convert {
         }
         let ((), write_ms) = timed(|| undivided(|| write(to, cloud, &options))).map_err(|e| match e {
             // The cloud is at fault, not the arguments.
-            IoError::InvalidArgument(_) => Trouble::from(e),
+            IoError::InvalidArgument(_) => InputError::from(e),
             e => Failure::from(e).into(),
         })?;
         let notes = Notes::of(&warnings);

@@ -194,16 +194,16 @@ pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure>
 }
 
 impl Command for Info {
-    type Lane = ();
+    type Worker = ();
     type Row = Row;
     type Totals = Totals;
     const ON_DEVICE: bool = false;
 
-    fn lane(&self) -> Result<(), Failure> {
+    fn worker(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         if let Source::File(path) = source
             && is_bag(path)
         {
@@ -299,9 +299,9 @@ impl Topic {
             let frame = escape(frame);
             lines.push(format!("  first    {height} x {width} points of {point_step} bytes in `{frame}`"));
             lines.push(format!("  columns  {}: {}", columns.len(), listed(columns)));
-            let told =
+            let line =
                 |t: &TimesField| format!("  times    `{}` in {}, from the {}", escape(&t.name), t.unit, t.origin);
-            lines.extend(times.as_ref().map(told));
+            lines.extend(times.as_ref().map(line));
         }
         lines
     }

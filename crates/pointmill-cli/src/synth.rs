@@ -109,12 +109,12 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         ("--poses", args.poses.is_some()),
     ];
     if let Some((flag, _)) = of_drive.iter().find(|(_, given)| *given) {
-        let told = format!("{flag}: can be used with --shape drive only; the rabbit has two scans");
-        return Err(Failure::Usage(told));
+        let message = format!("{flag}: can be used with --shape drive only; the rabbit has two scans");
+        return Err(Failure::Usage(message));
     }
     if out.extension().is_some() && !is_folder(out) {
-        let told = "expected a folder, because --shape rabbit writes three files";
-        return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
+        let message = "expected a folder, because --shape rabbit writes three files";
+        return Err(Failure::Usage(format!("--out {}: {message}", out.display())));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let format = args.format.unwrap_or(Format::Ply);
@@ -145,12 +145,12 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         plan_file("--poses", poses, &["txt"], &[])?;
     }
     if let Some(named) = named {
-        let told = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
+        let refuse = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
         if args.sweeps.is_some_and(|n| n > 1) {
-            return told("a folder for more than one sweep");
+            return refuse("a folder for more than one sweep");
         }
         if args.format.is_some_and(|f| f != named) {
-            return told("a name that goes with --format");
+            return refuse("a name that goes with --format");
         }
         require_folder_of(out)?;
         // The sweep is the first of the whole drive's.
@@ -162,16 +162,16 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses };
         return finish(&summary, named, KITTI, printer);
     }
-    let told = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
+    let refuse = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
     if Format::from_name(out).is_some() && !is_folder(out) {
         let endings: Vec<_> = WRITTEN.iter().map(|format| format!(".{format}")).collect();
-        return told(&format!("a folder, or a file name ending in {}", endings.join(", ")));
+        return refuse(&format!("a folder, or a file name ending in {}", endings.join(", ")));
     }
     let format = args.format.unwrap_or(if args.distort { Format::Ply } else { Format::Bin });
     let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
     let name = |i: usize| format!("sweep_{i:03}.{format}");
     if let Some(other) = other_sweep(out, &(0..sweeps).map(name).collect::<Vec<_>>()) {
-        return told(&format!(
+        return refuse(&format!(
             "a folder without sweeps of another drive, found {other}; remove them, or use another folder"
         ));
     }

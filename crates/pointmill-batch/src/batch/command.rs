@@ -1,16 +1,16 @@
 //! A command that works through inputs, and how it is run.
 
 use super::engine::Batch;
-use super::ledger::Ledger;
+use super::input_error::InputError;
+use super::resume_log::ResumeLog;
 use super::table::{Cell, Table};
-use super::trouble::Trouble;
 use crate::failure::Failure;
 use crate::flags::{BatchArgs, WorkArgs};
 use crate::inputs::Source;
 use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
 use crate::printer::Printer;
-use crate::say;
 use crate::stats::Times;
+use crate::stderr;
 use crate::text::shown;
 use pointmill::Device;
 use pointmill::registration::Status;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// What a command does with one input, and how it reports it.
 pub trait Command: Sync {
     /// What works on one input at a time, with memory that it keeps.
-    type Lane: Send;
+    type Worker: Send;
     /// The fields of the command in a `frame`.
     type Row: Serialize + Send;
     /// The fields of the command in the `summary`.
@@ -30,11 +30,11 @@ pub trait Command: Sync {
     /// Whether a device works on each input. Else its `frame` has no device, no time on it and no CPU beside it.
     const ON_DEVICE: bool = true;
 
-    /// Makes a lane; each job has one.
-    fn lane(&self) -> Result<Self::Lane, Failure>;
+    /// Makes a worker; each job has one.
+    fn worker(&self) -> Result<Self::Worker, Failure>;
 
     /// Does one input, from reading to writing.
-    fn one(&self, lane: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Self::Row>, Trouble>;
+    fn one(&self, worker: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Self::Row>, InputError>;
 
     /// Whether a run that resumes can keep the input. An answer that is "no" is given again.
     fn settled(&self, _: &Frame<Self::Row>) -> bool {
@@ -47,8 +47,8 @@ pub trait Command: Sync {
     /// An input that does not go with those before it ends the command.
     fn add(&self, totals: &mut Self::Totals, frame: &mut Frame<Self::Row>) -> Result<(), Failure>;
 
-    /// What stands behind the number of inputs a second on the progress bar.
-    fn so_far(&self, _: &Self::Totals) -> String {
+    /// Text appended to the progress bar.
+    fn progress_suffix(&self, _: &Self::Totals) -> String {
         String::new()
     }
 
@@ -62,14 +62,14 @@ pub trait Command: Sync {
     }
 
     /// Does what all inputs are needed for. Returns whether the CPU beside the device had the same result.
-    fn finish(&self, _: &mut Self::Totals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
+    fn finish(&self, _: &mut Self::Totals, _: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         Ok(true)
     }
 
     /// The last lines for people.
     fn lines(&self, summary: &Summary<Self::Totals>) -> Vec<String>;
 
-    /// Whether the answer is "yes", where inputs can be done without an answer.
+    /// Fails the command (exit code 6) if its result is negative, e.g. an alignment did not converge.
     fn verdict(&self, _: &Summary<Self::Totals>) -> Result<(), Failure> {
         Ok(())
     }
@@ -89,12 +89,12 @@ pub struct Job<'a> {
     pub device: Option<&'a Device>,
     /// The inputs, in their order.
     pub sources: &'a [Source],
-    /// The number of lanes, and what a failed input ends.
+    /// The number of workers, and what a failed input ends.
     pub batch: BatchArgs,
     /// Whether every input has a line.
     pub verbose: bool,
     /// What is done already, if outputs go to a folder.
-    pub ledger: Option<Ledger>,
+    pub resume_log: Option<ResumeLog>,
     /// The value of `--out`.
     pub out: Option<&'a Path>,
     /// The value of `--visualize`.
@@ -133,8 +133,8 @@ fn log<R>(frame: &Frame<R>, cells: &[Cell]) {
 impl<'a> Job<'a> {
     /// A job without outputs, for a command that uses no device.
     pub const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
-        let (device, ledger, out, picture, origin) = (None, None, None, None, None);
-        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false, origin }
+        let (device, resume_log, out, picture, origin) = (None, None, None, None, None);
+        Self { name, device, sources, batch, verbose: false, resume_log, out, picture, writes: false, origin }
     }
 
     /// A job without outputs, for an operator on a device.
@@ -161,22 +161,22 @@ impl<'a> Job<'a> {
         let names: Vec<_> = sources.iter().map(Source::name).collect();
         let mut table = Table::new(&names, self.verbose);
         let writes = self.writes || self.out.is_some() || self.picture.is_some();
-        let batch = Batch { sources, args, ledger: self.ledger.as_ref(), writes };
-        let lanes = (0..args.lanes(sources.len())).map(|_| command.lane()).collect::<Result<_, _>>()?;
+        let batch = Batch { sources, args, resume_log: self.resume_log.as_ref(), writes };
+        let workers = (0..args.workers(sources.len())).map(|_| command.worker()).collect::<Result<_, _>>()?;
         let mut totals = C::Totals::default();
         let (mut times, mut cpu_times) = (Vec::new(), Vec::new());
         let (mut threads, mut different, mut salvaged) = (0, 0, 0);
-        let one = |lane: &mut C::Lane, index: usize, source: &Source| {
-            let frame = command.one(lane, index, source)?;
+        let one = |worker: &mut C::Worker, index: usize, source: &Source| {
+            let frame = command.one(worker, index, source)?;
             if tracing::enabled!(tracing::Level::INFO) {
                 log(&frame, &command.cells(&frame));
             }
-            if let Some(ledger) = self.ledger.as_ref().filter(|_| !command.settled(&frame)) {
-                ledger.leave(index);
+            if let Some(resume_log) = self.resume_log.as_ref().filter(|_| !command.settled(&frame)) {
+                resume_log.leave(index);
             }
             Ok(frame)
         };
-        let ran = batch.run(lanes, printer, one, |printer, mut frame: Frame<C::Row>| {
+        let ran = batch.run(workers, printer, one, |printer, mut frame: Frame<C::Row>| {
             command.add(&mut totals, &mut frame)?;
             times.extend(frame.ms);
             if let Some(cpu) = &frame.cpu {
@@ -185,7 +185,7 @@ impl<'a> Job<'a> {
                 different += usize::from(cpu.equal == Some(false));
             }
             salvaged += usize::from(frame.notes.salvaged.is_some());
-            frame.notes.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
+            frame.notes.warnings.iter().for_each(|warning| stderr::warning(command.warning(&frame, warning)));
             if C::ON_DEVICE {
                 printer.record("frame", &frame)?;
             } else {
@@ -194,11 +194,11 @@ impl<'a> Job<'a> {
             let detail = command.detail(&frame, sources.len() == 1);
             let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
             lines.iter().try_for_each(|line| printer.text(line))?;
-            Ok(command.so_far(&totals))
+            Ok(command.progress_suffix(&totals))
         })?;
-        let Some((lanes, counts)) = ran else { return Ok(()) };
+        let Some((workers, counts)) = ran else { return Ok(()) };
         let counts = Counts { salvaged, ..counts };
-        let equal = command.finish(&mut totals, lanes, counts)?;
+        let equal = command.finish(&mut totals, workers, counts)?;
         let ms = Times::of(&times);
         let cpu = Times::of(&cpu_times).zip(ms.as_ref());
         let cpu = cpu.map(|(cpu, ms)| SummaryCpu::new(threads, cpu, ms, different == 0 && equal));

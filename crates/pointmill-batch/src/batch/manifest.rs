@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::clear_unfinished;
-use crate::say;
+use crate::stderr;
 use pointmill_io::open_own;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -76,7 +76,7 @@ impl Manifest {
         file.seek(SeekFrom::Start(lines.whole)).map_err(Failure::io(&path, "write"))?;
         if lines.unknown > 0 {
             let unknown = lines.unknown;
-            say::warning(format_args!(
+            stderr::warning(format_args!(
                 "{}: {unknown} line(s) are not entries of a manifest; pointmill ignores them and keeps them",
                 path.display()
             ));
@@ -128,9 +128,9 @@ impl Lines {
             line.clear();
             reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(Failure::io(path, "read"))?;
             if line.len() as u64 == MAX_LINE {
-                let told =
+                let message =
                     format!("{}: expected lines shorter than {MAX_LINE} bytes, got a longer one", path.display());
-                return Err(Failure::File { message: pointmill_io::escape(&told), file: path.into() });
+                return Err(Failure::File { message: pointmill_io::escape(&message), file: path.into() });
             }
             let Some(text) = line.strip_suffix(b"\n") else { return Ok(()) };
             self.whole += line.len() as u64;
@@ -153,14 +153,14 @@ fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let told = format!(
+            let message = format!(
                 "{}: another run is writing into this folder; wait for it or use another folder",
                 folder.display()
             );
-            Err(Failure::File { message: pointmill_io::escape(&told), file: folder.into() })
+            Err(Failure::File { message: pointmill_io::escape(&message), file: folder.into() })
         }
         Err(TryLockError::Error(e)) => {
-            say::warning(format_args!("{}: not locked against other runs: {e}", folder.display()));
+            stderr::warning(format_args!("{}: not locked against other runs: {e}", folder.display()));
             Ok(file)
         }
     }

@@ -34,7 +34,7 @@ const OWN: [&str; 6] = ["config", "print-config", "json", "quiet", "help", "vers
 const EXCLUSIVE: [[&str; 2]; 1] = [["dynamic", "max-points"]];
 
 /// The subcommand that was asked for, with its names and what the command line gives it.
-struct Asked<'a> {
+struct Subcommand<'a> {
     command: &'a Command,
     matches: &'a ArgMatches,
     path: Vec<&'a str>,
@@ -48,7 +48,7 @@ struct Entry<'a> {
     value_at: Range<usize>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Subcommand<'a> {
     fn of(mut command: &'a Command, mut matches: &'a ArgMatches) -> Self {
         let mut path = Vec::new();
         while let Some((name, below)) = matches.subcommand() {
@@ -98,7 +98,7 @@ pub fn apply(command: &Command, given: &mut Vec<OsString>) -> Result<(), Failure
     }
     // Required arguments may be in the file, so that errors are found in the second parse.
     let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&*given) else { return Ok(()) };
-    let asked = Asked::of(command, &matches);
+    let asked = Subcommand::of(command, &matches);
     let Some(file) = asked.matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(()) };
     let text = read(file)?;
     let fault = |at: usize, what: &str| {
@@ -127,7 +127,7 @@ pub fn apply(command: &Command, given: &mut Vec<OsString>) -> Result<(), Failure
 }
 
 /// The device, and the entries of the table of the command.
-fn entries<'a>(root: &'a DeTable<'a>, asked: &Asked<'_>) -> Result<Vec<Entry<'a>>, (usize, String)> {
+fn entries<'a>(root: &'a DeTable<'a>, asked: &Subcommand<'_>) -> Result<Vec<Entry<'a>>, (usize, String)> {
     let of = |table: &'a DeTable<'a>| {
         table.iter().map(|(key, value)| Entry {
             key: key.get_ref(),
@@ -198,7 +198,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// The flags in effect as a file, if `--print-config` asks for it.
 pub fn printed(command: &Command, matches: &ArgMatches) -> Result<Option<String>, Failure> {
-    let asked = Asked::of(command, matches);
+    let asked = Subcommand::of(command, matches);
     if !asked.matches.try_get_one::<bool>("print_config").is_ok_and(|asks| asks == Some(&true)) {
         return Ok(None);
     }

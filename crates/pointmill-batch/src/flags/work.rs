@@ -19,7 +19,7 @@ pub struct BatchArgs {
 
 impl BatchArgs {
     /// Inputs to work on at a time, never more than there are.
-    pub fn lanes(self, inputs: usize) -> usize {
+    pub fn workers(self, inputs: usize) -> usize {
         usize::from(self.jobs).min(inputs).max(1)
     }
 }
@@ -95,7 +95,7 @@ impl WorkArgs {
             _ if self.resume.resume => "--resume",
             _ => return Ok(()),
         };
-        let told = format!("cannot be used with {flag}, because the picture shows all inputs in their order");
-        Err(Failure::Usage(format!("--visualize: {told}")))
+        let message = format!("cannot be used with {flag}, because the picture shows all inputs in their order");
+        Err(Failure::Usage(format!("--visualize: {message}")))
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use std::time::Duration;
 
-/// Answers `0..n` with so many lanes, the even ones slower; what was listened to.
-fn heard(lanes: usize, n: usize, stop_at: usize) -> (Vec<usize>, usize) {
+/// Answers `0..n` with so many workers, the even ones slower; what was listened to.
+fn heard(workers: usize, n: usize, stop_at: usize) -> (Vec<usize>, usize) {
     let stop = AtomicBool::new(false);
     let mut heard = Vec::new();
     let answer = |done: &mut usize, index: usize| {
@@ -13,19 +13,19 @@ fn heard(lanes: usize, n: usize, stop_at: usize) -> (Vec<usize>, usize) {
         thread::sleep(Duration::from_micros(if index.is_multiple_of(2) { 700 } else { 10 }));
         index * 10
     };
-    let lanes = in_order(vec![0; lanes], n, &stop, answer, &mut |index, answer| {
+    let workers = in_order(vec![0; workers], n, &stop, answer, &mut |index, answer| {
         assert_eq!(answer, index * 10);
         heard.push(index);
         Ok(())
     });
-    (heard, lanes.unwrap().iter().sum())
+    (heard, workers.unwrap().iter().sum())
 }
 
 #[test]
-fn answers_come_in_order_from_any_number_of_lanes() {
-    for lanes in [1, 2, 3, 8] {
-        assert_eq!(heard(lanes, 40, usize::MAX), ((0..40).collect(), 40), "{lanes} lanes");
-        assert_eq!(heard(lanes, 0, usize::MAX), (vec![], 0));
+fn answers_come_in_order_from_any_number_of_workers() {
+    for workers in [1, 2, 3, 8] {
+        assert_eq!(heard(workers, 40, usize::MAX), ((0..40).collect(), 40), "{workers} workers");
+        assert_eq!(heard(workers, 0, usize::MAX), (vec![], 0));
     }
 }
 
@@ -37,14 +37,14 @@ fn a_stop_leaves_no_gap_and_begins_nothing_more() {
 }
 
 #[test]
-fn a_failure_ends_all_lanes() {
-    for lanes in [1, 4] {
+fn a_failure_ends_all_workers() {
+    for workers in [1, 4] {
         let stop = AtomicBool::new(false);
         let mut heard = 0;
-        let told = in_order(vec![(); lanes], 1000, &stop, |(), index| index, &mut |index, _| {
+        let told = in_order(vec![(); workers], 1000, &stop, |(), index| index, &mut |index, _| {
             heard = index;
             if index == 5 { Err(Failure::Io("full".into())) } else { Ok(()) }
         });
-        assert!(told.is_err() && heard == 5, "{lanes} lanes: {heard}");
+        assert!(told.is_err() && heard == 5, "{workers} workers: {heard}");
     }
 }

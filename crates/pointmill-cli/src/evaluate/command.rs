@@ -67,7 +67,7 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
     for (index, file) in files.into_iter().enumerate() {
         match trajectory(file, args.format) {
             Ok(trajectory) => read.push(trajectory),
-            Err(e) => Trouble::from(e).tell(printer, index, &shown(file))?,
+            Err(e) => InputError::from(e).tell(printer, index, &shown(file))?,
         }
     }
     let [estimated, truth] = &read[..] else {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
     };
     interrupt::check()?;
     let found = evaluate(estimated, truth, &params)?;
-    found.warnings.iter().for_each(say::warning);
+    found.warnings.iter().for_each(stderr::warning);
     for frame in &found.frames {
         interrupt::check()?;
         printer.record("frame", frame)?;

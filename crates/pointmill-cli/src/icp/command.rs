@@ -3,7 +3,7 @@
 use super::args::IcpArgs;
 use super::picture::{self, EXTENSIONS};
 use super::records::{Begin, Row, Totals};
-use super::target::Onto;
+use super::target::IcpTarget;
 use super::{plot, report};
 use crate::batch::prelude::*;
 use crate::inputs::require_format;
@@ -23,7 +23,7 @@ const ALIGNED: [&str; 3] = ["ply", "pcd", "npz"];
 struct Icp<'a> {
     args: &'a IcpArgs,
     device: Device,
-    onto: Onto,
+    onto: IcpTarget,
     inputs: Inputs,
     outputs: Outputs,
     files: Files<'a>,
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
             require_format(&options)?;
         }
         if resume && is_stdin(&args.target) {
-            let told = "--resume: needs TARGET as a file, because the standard input can differ between runs";
-            return Err(Failure::Usage(told.into()));
+            let message = "--resume: needs TARGET as a file, because the standard input can differ between runs";
+            return Err(Failure::Usage(message.into()));
         }
         Files::default()
     };
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     let outputs = if alone { Outputs::one(args.out.as_deref()) } else { folder(args, &sources)? };
     // Before they are read, so that a run that resumes sees a file that changes meanwhile.
     let shared: Vec<&Path> = std::iter::once(args.target.as_path()).chain(args.guess.as_deref()).collect();
-    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
+    let resume_log = ResumeLog::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
     let job = Job {
-        ledger: ledger.map(|ledger| ledger.with_shared(&shared)),
+        resume_log: resume_log.map(|resume_log| resume_log.with_shared(&shared)),
         out: args.out.as_deref(),
         picture: args.visualize.as_deref(),
         writes: args.plot.is_some(),
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         params: params.clone(),
     };
     job.begin(begin, printer)?;
-    let onto = Onto::load(args, params, inputs.options(), &device, sources.len(), printer)?;
+    let onto = IcpTarget::load(args, params, inputs.options(), &device, sources.len(), printer)?;
     interrupt::check()?;
     job.run(&Icp { args, device: device.clone(), onto, inputs, outputs, files }, printer)
 }
@@ -92,8 +92,8 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
 fn folder(args: &IcpArgs, sources: &[Source]) -> Result<Outputs, Failure> {
     let Some(out) = args.out.as_deref() else { return Outputs::plan(None, sources) };
     if ALIGNED.iter().any(|extension| has_extension(out, extension)) && !out.is_dir() {
-        let told = format!("--out {}: expected a folder, since there may be several sources", out.display());
-        return Err(Failure::Usage(told));
+        let message = format!("--out {}: expected a folder, since there may be several sources", out.display());
+        return Err(Failure::Usage(message));
     }
     let outputs = Outputs::folder("--out", out, ALIGNED[0], sources)?;
     outputs.spare(std::iter::once(args.target.as_path()).chain(args.guess.as_deref()))?;
@@ -120,8 +120,8 @@ impl<'a> Files<'a> {
         let mut paths: Vec<_> = [out, plot, picture].into_iter().flatten().map(|(path, _)| path).collect();
         paths.sort_unstable();
         if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
-            let told = format!("{}: expected files that differ, found it twice", twice[0].display());
-            return Err(Failure::Usage(told));
+            let message = format!("{}: expected files that differ, found it twice", twice[0].display());
+            return Err(Failure::Usage(message));
         }
         picture.map_or(Ok(()), |(path, extension)| picture::check(path, extension))?;
         Ok(Self { out: out.map(|(_, extension)| extension), picture, plot })
@@ -129,22 +129,22 @@ impl<'a> Files<'a> {
 }
 
 impl Command for Icp<'_> {
-    type Lane = Station<Arc<Target>>;
+    type Worker = OperatorSlot<Arc<Target>>;
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "source";
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
-        Station::new(&self.device, &self.args.work, false, |device| self.onto.on(device))
+    fn worker(&self) -> Result<Self::Worker, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, false, |device| self.onto.on(device))
     }
 
-    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, slot: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let (scan, read_ms) = self.inputs.read(source)?;
         let name = source.name();
-        let blame = |e| Trouble::blame("BadValue", e, &name);
+        let blame = |e| InputError::blame("BadValue", e, &name);
         let from = rows(&scan).map_err(blame)?;
         let on = |device: &Device| self.onto.on(device);
-        let called = station.call(&name, blame, on, |target| target.align(from, &self.onto.guess))?;
+        let called = slot.call(&name, blame, on, |target| target.align(from, &self.onto.guess))?;
         let compare = |cpu: &Called<'_, Arc<Target>, Registration>| Ok(differences(&called.found, &cpu.found));
         let cpu = called.compare(compare).map_err(blame)?;
         let mut written = None;
@@ -188,7 +188,7 @@ impl Command for Icp<'_> {
         alone.then(|| report::detail(frame, &device::describe(&self.device)))
     }
 
-    fn finish(&self, totals: &mut Totals, _: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
+    fn finish(&self, totals: &mut Totals, _: Vec<Self::Worker>, counts: Counts) -> Result<bool, Failure> {
         totals.target_points = self.onto.scan.cloud.len();
         totals.target_ms = self.onto.ms;
         totals.target_read_ms = self.onto.read_ms;

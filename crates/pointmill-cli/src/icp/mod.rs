@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod iterations;
 mod picture;
 mod plot;
 pub(crate) mod records;

@@ -1,13 +1,13 @@
 //! `--plot`: the same alignment with each search, and the time of each iteration.
 
-use super::target::Onto;
+use super::iterations::icp_iterations;
+use super::target::IcpTarget;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::picture::save;
 use crate::text::{grouped, titled};
 use pointmill::Device;
 use pointmill::icp::{Registration, Search};
-use pointmill_bench::icp_iterations;
 use pointmill_io::Scan;
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn write(
     extension: &str,
     device: &Device,
     source: &Scan,
-    onto: &Onto,
+    onto: &IcpTarget,
     found: &Registration,
 ) -> Result<(), Failure> {
     let clouds = [source.xyz(), onto.scan.xyz()];

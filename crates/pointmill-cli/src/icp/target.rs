@@ -1,13 +1,13 @@
 //! The target and the guess, which all sources share.
 
 use super::args::IcpArgs;
-use crate::batch::{Shared, Trouble};
+use crate::batch::{InputError, Shared};
 use crate::failure::Failure;
 use crate::inputs::{read_cloud, rows, warnings_of_rows};
 use crate::pose;
 use crate::printer::Printer;
-use crate::say;
 use crate::stats::{since, timed};
+use crate::stderr;
 use crate::text::shown;
 use pointmill::icp::{IcpParams, Target};
 use pointmill::{Device, Error, Pose};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The target as it was read, and prepared for each device.
-pub(super) struct Onto {
+pub(super) struct IcpTarget {
     pub(super) scan: Scan,
     pub(super) params: IcpParams,
     /// The pose to start from.
@@ -28,7 +28,7 @@ pub(super) struct Onto {
     pub(super) warnings: Vec<String>,
 }
 
-impl Onto {
+impl IcpTarget {
     /// Reads the target and the guess, and prepares the target. Each file that cannot be used is reported, and then no source is aligned.
     pub(super) fn load(
         args: &IcpArgs,
@@ -41,9 +41,9 @@ impl Onto {
         let start = Instant::now();
         let target = shown(&args.target);
         let mut failed = 0;
-        let mut refuse = |index: usize, input: &str, trouble: Trouble| {
+        let mut refuse = |index: usize, input: &str, input_error: InputError| {
             failed += 1;
-            trouble.tell(printer, sources + index, input)
+            input_error.tell(printer, sources + index, input)
         };
         let scan = match read_cloud(&args.target, options) {
             Ok(scan) => Some(scan),
@@ -60,12 +60,12 @@ impl Onto {
         let inputs = sources + 1 + usize::from(args.guess.is_some());
         let (Some(scan), 0) = (scan, failed) else { return Err(Failure::Inputs { failed, inputs }) };
         let warnings = warnings_of_rows(&scan).warnings;
-        warnings.iter().for_each(|warning| say::warning(format_args!("{target}: {warning}")));
+        warnings.iter().for_each(|warning| stderr::warning(format_args!("{target}: {warning}")));
         let mut onto = Self { scan, params, guess, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
-        match timed(|| onto.on(device)).map_err(|e| Trouble::blame("BadValue", e, &target)) {
+        match timed(|| onto.on(device)).map_err(|e| InputError::blame("BadValue", e, &target)) {
             Ok((_, ms)) => onto.ms = ms,
-            Err(trouble) => {
-                trouble.tell(printer, sources, &target)?;
+            Err(input_error) => {
+                input_error.tell(printer, sources, &target)?;
                 return Err(Failure::Inputs { failed: 1, inputs });
             }
         }

@@ -6,7 +6,7 @@ use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
 use crate::drive::Scans;
 use crate::flags::BatchArgs;
-use crate::ndt::map::Asked;
+use crate::ndt::map::MapRequest;
 use crate::pose;
 use crate::text::titled;
 use pointmill::{Device, Pose};
@@ -29,7 +29,7 @@ struct Run<'a> {
 pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let mut params = args.params();
     params.validate()?;
-    let asked = Asked::new(&args.with, f64::INFINITY)?;
+    let asked = MapRequest::new(&args.with, f64::INFINITY)?;
     let (sources, inputs) = Inputs::find(&args.inputs, args.with.read.options()?)?;
     // A region is global, or relative to the origin that the user gave.
     let (origin, shift) = (inputs.origin(), inputs.shift());
@@ -60,12 +60,12 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
 }
 
 impl Command for Run<'_> {
-    type Lane = (LocalizeRun, Scans);
+    type Worker = (LocalizeRun, Scans);
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "scan";
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
+    fn worker(&self) -> Result<Self::Worker, Failure> {
         let map = self.map.localizer(&self.params, &self.args.with.read.limits())?;
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
@@ -73,11 +73,11 @@ impl Command for Run<'_> {
         Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans)))
     }
 
-    fn one(&self, (run, scans): &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let name = source.name();
-        let step = run.push(&self.inputs, source, &say::Stderr)?;
+        let step = run.push(&self.inputs, source, &stderr::Stderr)?;
         scans.push(&name, step.scan.as_ref().ok())?;
-        let scan = step.scan.map_err(|e| Trouble::of_run("BadValue", e, &name))?;
+        let scan = step.scan.map_err(|e| InputError::of_run("BadValue", e, &name))?;
         let mut notes = warnings_of_rows(&scan);
         notes.warnings.extend(step.warnings);
         let row = Row { format: source.format(&scan).into(), fix: step.found };
@@ -104,10 +104,10 @@ impl Command for Run<'_> {
         ]
     }
 
-    fn finish(&self, totals: &mut Totals, lanes: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
+    fn finish(&self, totals: &mut Totals, workers: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         self.map.count(totals);
         interrupt::check()?;
-        let Some((run, scans)) = lanes.into_iter().next() else { return Ok(true) };
+        let Some((run, scans)) = workers.into_iter().next() else { return Ok(true) };
         totals.statuses = run.statuses();
         let trajectory = run.trajectory();
         // The poses first: a picture that fails costs nothing else.

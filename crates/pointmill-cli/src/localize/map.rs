@@ -4,7 +4,7 @@ use super::args::LocalizeArgs;
 use super::records::Totals;
 use crate::failure::Failure;
 use crate::inputs::Source;
-use crate::ndt::map::{Asked, Map};
+use crate::ndt::map::{Map, MapRequest};
 use crate::printer::Printer;
 use pointmill::{Device, Pose};
 use pointmill_data::BlockMap;
@@ -21,7 +21,7 @@ pub(super) enum MapSource {
 impl MapSource {
     /// Opens a map by blocks, or reads the whole map: a search in the whole map needs all blocks.
     pub(super) fn open(
-        asked: &Asked<'_>,
+        asked: &MapRequest<'_>,
         args: &LocalizeArgs,
         device: &Device,
         scans: &[Source],

@@ -20,7 +20,7 @@ struct Split<'a> {
 
 /// Runs `ndt build` into a map by blocks.
 pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let (build, sources, names) = Build::plan(&args.of_map(out)?, &say::Stderr)?;
+    let (build, sources, names) = Build::plan(&args.of_map(out)?, &stderr::Stderr)?;
     let device = device::open(device)?;
     let origin = Some(build.inputs().origin());
     let job = Job { out: Some(out), origin, ..Job::on(&device, "ndt build", &sources, &args.work) };
@@ -31,23 +31,23 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
 }
 
 impl Command for Split<'_> {
-    type Lane = Station<NdtBuilder>;
+    type Worker = OperatorSlot<NdtBuilder>;
     type Row = BuildRow;
     type Totals = GridTotals;
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
-        Station::new(&self.device, &self.args.work, false, |device| self.build.map().builder(device))
+    fn worker(&self) -> Result<Self::Worker, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, false, |device| self.build.map().builder(device))
     }
 
-    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
+    fn one(&self, slot: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<BuildRow>, InputError> {
         let item = Item { index, name: &self.names[index], source, version: None };
         if self.args.work.resume.resume && self.build.kept(&item)?.is_some() {
-            return Err(Trouble::Kept);
+            return Err(InputError::AlreadyDone);
         }
         let (name, map) = (source.name(), self.build.map());
-        let blame = |e| Trouble::blame("BadValue", e, &name);
+        let blame = |e| InputError::blame("BadValue", e, &name);
         let sum = |read: ReadInput| {
-            let called = station.call(
+            let called = slot.call(
                 &name,
                 blame,
                 |device| map.builder(device),
@@ -62,7 +62,7 @@ impl Command for Split<'_> {
             let frame = called.on(report::build_frame(index, source, &read));
             Ok((called.found, Frame { cpu, ..frame }))
         };
-        let added = self.build.one(&item, &say::Stderr, sum, Trouble::reason).map_err(Failure::from)?;
+        let added = self.build.one(&item, &stderr::Stderr, sum, InputError::reason).map_err(Failure::from)?;
         let Added { of: mut frame, row, ms } = added?;
         (frame.write_ms, frame.of.blocks) = (Some(ms), Some(row.blocks.len()));
         Ok(frame)
@@ -77,17 +77,17 @@ impl Command for Split<'_> {
         report::build_cells(&frame.of, false)
     }
 
-    fn finish(&self, totals: &mut GridTotals, _: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
+    fn finish(&self, totals: &mut GridTotals, _: Vec<Self::Worker>, counts: Counts) -> Result<bool, Failure> {
         let map = self.build.map();
         totals.resolution = map.settings().resolution;
         if counts.kept == 0 {
-            self.build.warn_of_unused_poses(&say::Stderr);
+            self.build.warn_of_unused_poses(&stderr::Stderr);
         }
         if self.args.no_merge {
             return Ok(true);
         }
         let limits = self.args.read.limits();
-        let merged = || map.merge_all(&limits, &say::Stderr).map_err(Trouble::from);
+        let merged = || map.merge_all(&limits, &stderr::Stderr).map_err(InputError::from);
         let ((voxels, blocks), ms) = timed(merged)?;
         (totals.voxels, totals.blocks, totals.finish_ms) = (voxels, Some(blocks), Some(ms));
         Ok(true)

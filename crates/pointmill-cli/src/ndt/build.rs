@@ -32,7 +32,7 @@ struct Build<'a> {
 /// Runs the command.
 pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let args =
-        &BuildArgs { poses: args.poses.clone().or_else(|| log_poses(&args.inputs, &say::Stderr)), ..args.clone() };
+        &BuildArgs { poses: args.poses.clone().or_else(|| log_poses(&args.inputs, &stderr::Stderr)), ..args.clone() };
     let params = args.cells.params();
     check(args.resolution, &params)?;
     if let Some(map) = Targets::map_by_blocks(args)? {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     }
     let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
     tell_origin(&inputs);
-    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &say::Stderr)?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
     picture.map(|path| plan(path, &["png", "html"])).transpose()?;
@@ -53,10 +53,10 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let record = CellsRecord { resolution: Some(args.resolution), params };
     let moved = poses.as_ref().map(|poses| poses.state(0)).unwrap_or_default();
     let decides = format!("{COMMAND} {record:?} {} {:?}{moved}", args.drop_zeros, inputs.options());
-    let ledger = Ledger::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
+    let resume_log = ResumeLog::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
     let job = Job {
-        ledger,
+        resume_log,
         out,
         picture,
         writes,
@@ -68,7 +68,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let picture = picture.map(|path| Mutex::new(MapPicture::new(path)));
     job.run(&Build { args, params, inputs, poses, targets, device: device.clone(), picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && moments.is_none() {
-        say::hint(
+        stderr::hint(
             "these were built-in synthetic sweeps. Next: pointmill ndt build TILES/ --out map.npz --visualize map.png",
         );
     }
@@ -86,21 +86,21 @@ impl Build<'_> {
 }
 
 impl Command for Build<'_> {
-    type Lane = Station<NdtBuilder>;
+    type Worker = OperatorSlot<NdtBuilder>;
     type Row = BuildRow;
     type Totals = GridTotals;
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
-        Station::new(&self.device, &self.args.work, !self.targets.tiles, |device| self.make(device))
+    fn worker(&self) -> Result<Self::Worker, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, !self.targets.tiles, |device| self.make(device))
     }
 
-    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
+    fn one(&self, slot: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<BuildRow>, InputError> {
         let name = source.name();
         let moved = self.poses.as_ref().map(|poses| |scan: &Scan, stamp| poses.moved(index, &name, scan, stamp));
         let read = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
-        let blame = |e| Trouble::blame("BadValue", e, &name);
+        let blame = |e| InputError::blame("BadValue", e, &name);
         let make = |device: &Device| self.make(device);
-        let called = station.call(&name, blame, make, |builder| {
+        let called = slot.call(&name, blame, make, |builder| {
             if self.targets.tiles {
                 builder.clear()?;
             }
@@ -116,7 +116,7 @@ impl Command for Build<'_> {
         let grid = called.found;
         if let Some(grid) = &grid {
             warn_if_empty(&name, grid);
-            let ([out, moments], ms) = timed(|| self.targets.write(index, called.lane, grid))?;
+            let ([out, moments], ms) = timed(|| self.targets.write(index, called.worker, grid))?;
             frame.write_ms = (out.is_some() || moments.is_some()).then_some(ms);
             (frame.out, frame.of.moments, frame.of.report) = (out, moments, Some(*grid.report()));
         } else if let Some(cpu) = &mut cpu {
@@ -137,15 +137,15 @@ impl Command for Build<'_> {
         report::build_cells(&frame.of, self.targets.tiles)
     }
 
-    fn finish(&self, totals: &mut GridTotals, stations: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
-        let (mut lanes, mut beside) = (Vec::new(), Vec::new());
-        for station in stations {
-            let (own, other) = station.into_lanes();
-            lanes.extend(own);
+    fn finish(&self, totals: &mut GridTotals, slots: Vec<Self::Worker>, counts: Counts) -> Result<bool, Failure> {
+        let (mut workers, mut beside) = (Vec::new(), Vec::new());
+        for slot in slots {
+            let (own, other) = slot.into_workers();
+            workers.extend(own);
             beside.extend(other);
         }
         let tiles = self.targets.tiles;
-        let mut builder = sum(lanes, !tiles)?.expect("a job has a lane");
+        let mut builder = sum(workers, !tiles)?.expect("a job has a worker");
         totals.resolution = builder.lattice().unit();
         if counts.done + counts.kept > 0 {
             totals.moments = self.args.moments.as_deref().map(shown);

@@ -6,7 +6,7 @@ use crate::flags::WorkArgs;
 use crate::json::FrameCpu;
 use crate::stats::timed;
 use crate::text::{counted, grouped};
-use crate::{device, interrupt, say};
+use crate::{device, interrupt, stderr};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtMoments, NdtParams};
 use pointmill::{Device, Error};
 
@@ -25,7 +25,7 @@ pub(super) const fn edge(resolution: f64) -> f32 {
 pub(super) fn warn_if_empty(name: &str, grid: &NdtGrid) {
     let report = grid.report();
     if grid.is_empty() {
-        say::warning(format_args!(
+        stderr::warning(format_args!(
             "{name}: the map is empty: {} in {}: {} with too few points, {} without extent; lower --min-points or raise --resolution",
             counted((report.points - report.non_finite) as usize, "point"),
             counted(report.cells, "cell"),
@@ -47,7 +47,7 @@ pub(super) fn finish(
     interrupt::check()?;
     let (grid, ms) = timed(|| match builder.finish() {
         Err(e) if args.on_oom.redoes(&e, on) => {
-            say::warning(format_args!("the grid: {e}; the CPU builds it instead"));
+            stderr::warning(format_args!("the grid: {e}; the CPU builds it instead"));
             builder.moments().and_then(|moments| builder_of(&Device::cpu(), &moments, params)?.finish())
         }
         done => done,

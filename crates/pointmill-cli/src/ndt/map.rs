@@ -4,7 +4,7 @@ use super::args::{MapArgs, RESOLUTION};
 use super::files::is_moments;
 use super::grid::{check, edge, warn_if_empty};
 use super::records::CellsRecord;
-use crate::batch::Trouble;
+use crate::batch::InputError;
 use crate::failure::Failure;
 use crate::inputs::{Inputs, ReadInput, Source, rows, warnings_of_rows};
 use crate::outputs::has_extension;
@@ -12,7 +12,7 @@ use crate::pose;
 use crate::printer::Printer;
 use crate::stats::since;
 use crate::text::shown;
-use crate::{interrupt, say};
+use crate::{interrupt, stderr};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
 use pointmill::{Argument, Device, Pose};
 use pointmill_data::{BlockMap, is_ndt_map, read_moments, read_ndt_map_within};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The map as it was asked for.
-pub(crate) struct Asked<'a> {
+pub(crate) struct MapRequest<'a> {
     args: &'a MapArgs,
     sources: Vec<Source>,
     inputs: Inputs,
@@ -40,7 +40,7 @@ pub(crate) struct Map {
     pub(crate) ms: f64,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> MapRequest<'a> {
     /// Checks what can be checked before any work.
     ///
     /// `moved` is how far an alignment may go from its guess, in metres: of a map by blocks only what is nearer is read.
@@ -72,9 +72,9 @@ impl<'a> Asked<'a> {
         let start = Instant::now();
         let all = scans.len();
         let mut failed = 0;
-        let mut refuse = |index: usize, name: &str, trouble: Trouble| {
+        let mut refuse = |index: usize, name: &str, input_error: InputError| {
             failed += 1;
-            trouble.tell(printer, all + index, name)
+            input_error.tell(printer, all + index, name)
         };
         let mut poses = Vec::new();
         for (index, path) in files.iter().enumerate() {
@@ -95,7 +95,7 @@ impl<'a> Asked<'a> {
             return Err(Failure::Inputs { failed, inputs: all + files.len() + self.sources.len() });
         };
         warn_if_empty(&shown(&self.args.map), &grid);
-        warnings.iter().for_each(say::warning);
+        warnings.iter().for_each(stderr::warning);
         Ok(Map { grid: Arc::new(grid), poses, warnings, ms: since(start) })
     }
 
@@ -105,7 +105,7 @@ impl<'a> Asked<'a> {
         device: &Device,
         near: impl FnOnce() -> Result<(Vec<Pose>, f64), Failure>,
         warnings: &mut Vec<String>,
-        refuse: &mut dyn FnMut(usize, &str, Trouble) -> Result<(), Failure>,
+        refuse: &mut dyn FnMut(usize, &str, InputError) -> Result<(), Failure>,
     ) -> Result<Option<NdtGrid>, Failure> {
         if let [Source::File(path)] = &self.sources[..]
             && (has_extension(path, "npz") || BlockMap::is_one(path))
@@ -113,16 +113,16 @@ impl<'a> Asked<'a> {
             match self.ready_made(path, near, device) {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
-                Err(trouble) => return refuse(0, &shown(path), trouble).map(|()| None),
+                Err(input_error) => return refuse(0, &shown(path), input_error).map(|()| None),
             }
         }
         let mut builder = None;
         let mut whole = true;
         for (index, source) in self.sources.iter().enumerate() {
             interrupt::check()?;
-            if let Err(trouble) = self.add(&mut builder, source, device, warnings) {
+            if let Err(input_error) = self.add(&mut builder, source, device, warnings) {
                 whole = false;
-                refuse(index, &source.name(), trouble)?;
+                refuse(index, &source.name(), input_error)?;
             }
         }
         match builder {
@@ -151,7 +151,7 @@ impl<'a> Asked<'a> {
         path: &Path,
         near: impl FnOnce() -> Result<(Vec<Pose>, f64), Failure>,
         device: &Device,
-    ) -> Result<Option<NdtGrid>, Trouble> {
+    ) -> Result<Option<NdtGrid>, InputError> {
         let limits = self.args.read.limits();
         let (cells, lattice) = if path.is_dir() {
             let map = BlockMap::open(path)?;
@@ -166,21 +166,21 @@ impl<'a> Asked<'a> {
         };
         self.check_flags(path, lattice.unit())?;
         let grid = NdtGrid::from_cells(cells, lattice, &device.stream()?);
-        let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;
+        let grid = grid.map_err(|e| InputError::blame("BadValue", e, &shown(path)))?;
         Ok(Some(grid))
     }
 
     /// Refuses flags that do not go with a map whose cells are built, with edges of `unit` metres.
     fn check_flags(&self, path: &Path, unit: f64) -> Result<(), Failure> {
         if let Some(flag) = self.args.cells.first_given() {
-            let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
-            return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")));
+            let message = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
+            return Err(Failure::Usage(format!("{message}; give clouds or moments as --map")));
         }
         if self.args.resolution.is_some() && self.lattice.unit() != unit {
             let (asked, found) = (edge(self.lattice.unit()), edge(unit));
-            let told =
+            let message =
                 format!("--resolution: expected {found}, the edge of the cells of {}, got {asked}", path.display());
-            return Err(Failure::Usage(told));
+            return Err(Failure::Usage(message));
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<'a> Asked<'a> {
         source: &Source,
         device: &Device,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), InputError> {
         let name = source.name();
         let start = |resolution: f64, origin: [f64; 3]| {
             let resolution = self.args.resolution.unwrap_or(resolution);
@@ -217,9 +217,9 @@ impl<'a> Asked<'a> {
                 };
                 builder.merge(&moments).map_err(|e| match e {
                     pointmill::Error::Argument { argument: Argument::Resolution | Argument::Origin, .. } => {
-                        Trouble::Fatal(Failure::Usage(pointmill_io::escape(&format!("{name}: {e}"))))
+                        InputError::Fatal(Failure::Usage(pointmill_io::escape(&format!("{name}: {e}"))))
                     }
-                    e => Trouble::blame("BadValue", e, &name),
+                    e => InputError::blame("BadValue", e, &name),
                 })
             }
             _ => {
@@ -230,7 +230,7 @@ impl<'a> Asked<'a> {
                     Some(builder) => builder,
                     None => builder.insert(start(RESOLUTION, self.inputs.origin())?),
                 };
-                builder.add(rows(&scan)?).map_err(|e| Trouble::blame("BadValue", e, &name))
+                builder.add(rows(&scan)?).map_err(|e| InputError::blame("BadValue", e, &name))
             }
         }
     }

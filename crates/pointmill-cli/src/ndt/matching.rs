@@ -1,14 +1,14 @@
 //! Runs `pointmill ndt score` and `pointmill ndt align`. A scan is an input; the map is read or made once.
 
 use super::args::{AlignArgs, MatchArgs, ScoreArgs};
-use super::map::{Asked, Map};
+use super::map::{Map, MapRequest};
 use super::picture::{At, write_alignment, write_score};
 use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use super::report;
 use crate::batch::Shared;
 use crate::batch::prelude::*;
 use crate::inputs::require_format;
-use crate::say;
+use crate::stderr;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
 use pointmill_slam::localize::LocalizerParams;
@@ -69,7 +69,7 @@ fn run(
         require_format(&args.with.read.options()?)?;
     }
     let moved = align.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
-    let asked = Asked::new(&args.with, moved)?;
+    let asked = MapRequest::new(&args.with, moved)?;
     if let Some(params) = &align {
         params.validate()?;
     }
@@ -80,12 +80,13 @@ fn run(
     picture.map(|path| plan(path, pictures)).transpose()?;
     let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options()?)?;
     let device = device::open(device)?;
-    let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
-    let job = Job { ledger, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
+    let resume_log = ResumeLog::of(&[], "", args.work.resume.resume)?;
+    let job =
+        Job { resume_log, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
     let (map, scan) = (shown(&args.with.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
     if align.is_some() && poses.is_empty() {
-        say::note(NO_GUESS);
+        stderr::note(NO_GUESS);
     }
     let map = asked.load(poses, &device, &sources, printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
@@ -131,21 +132,21 @@ impl Match<'_> {
 }
 
 impl Command for Match<'_> {
-    type Lane = Station<Arc<NdtGrid>>;
+    type Worker = OperatorSlot<Arc<NdtGrid>>;
     type Row = MatchRow;
     type Totals = MatchTotals;
     const INPUT: &'static str = "scan";
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
-        Station::new(&self.device, &self.args.work, false, |device| self.on(device))
+    fn worker(&self) -> Result<Self::Worker, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, false, |device| self.on(device))
     }
 
-    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
+    fn one(&self, slot: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<MatchRow>, InputError> {
         let ReadInput { scan, zeros, ms: read_ms } = self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
         let name = source.name();
-        let blame = |e| Trouble::blame("BadValue", e, &name);
+        let blame = |e| InputError::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);
-        let called = station.call(&name, blame, on, |grid| match &self.align {
+        let called = slot.call(&name, blame, on, |grid| match &self.align {
             None => grid.score(rows(&scan)?, &self.values).map(Found::Scored),
             Some(params) => grid.align(rows(&scan)?, &self.values, params).map(Found::Aligned),
         })?;
@@ -199,7 +200,7 @@ impl Command for Match<'_> {
         alone.then(|| report::match_detail(&frame.of))
     }
 
-    fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
+    fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();
         totals.origin = Some(self.map.grid.lattice().origin()).filter(|origin| *origin != [0.0; 3]);

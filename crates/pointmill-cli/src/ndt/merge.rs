@@ -58,16 +58,16 @@ fn find(args: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 }
 
 impl Command for Merge<'_> {
-    type Lane = ();
+    type Worker = ();
     type Row = MergeRow;
     type Totals = GridTotals;
     const ON_DEVICE: bool = false;
 
-    fn lane(&self) -> Result<(), Failure> {
+    fn worker(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, InputError> {
         let (moments, read_ms) = timed(|| match source {
             Source::File(path) => read_moments(path, &self.args.memory.limits()),
             Source::Nothing(e) => Err(again(e)),

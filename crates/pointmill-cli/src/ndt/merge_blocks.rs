@@ -62,21 +62,21 @@ pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()
 }
 
 impl Command for Merge<'_> {
-    type Lane = ();
+    type Worker = ();
     type Row = MergeRow;
     type Totals = GridTotals;
     const INPUT: &'static str = "block";
     const ON_DEVICE: bool = false;
 
-    fn lane(&self) -> Result<(), Failure> {
+    fn worker(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, InputError> {
         let (folder, block) = source.path().and_then(BlockMap::of_folder).expect("checked before");
         let map = self.map(folder)?;
         map.check()?;
-        let (report, ms) = timed(|| map.merge(block, &self.args.memory.limits(), &say::Stderr))?;
+        let (report, ms) = timed(|| map.merge(block, &self.args.memory.limits(), &stderr::Stderr))?;
         let NdtReport { points, cells, voxels, .. } = report;
         let of = MergeRow { points, cells, minus: false, voxels: Some(voxels), moments: None };
         Ok(Frame { write_ms: Some(ms), ..Frame::read(index, source.name(), 0.0, Notes::default(), of) })

@@ -39,27 +39,29 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
     };
     job.begin(Begin { params: params.clone() }, printer)?;
     if args.resume {
-        say::note("--resume: the run begins with the first sweep, since every pose follows from all sweeps before it");
+        stderr::note(
+            "--resume: the run begins with the first sweep, since every pose follows from all sweeps before it",
+        );
     }
     job.run(&Run { args, params, device: device.clone(), inputs, sweeps: sources.len() }, printer)
 }
 
 impl Command for Run<'_> {
-    type Lane = (OdometryRun, Scans);
+    type Worker = (OdometryRun, Scans);
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "sweep";
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
+    fn worker(&self) -> Result<Self::Worker, Failure> {
         let run = OdometryRun::new(&self.device.stream()?, &self.params, self.args.deskew, &self.inputs)?;
         Ok((run, Scans::new(self.args.visualize.as_deref(), self.sweeps)))
     }
 
-    fn one(&self, (run, scans): &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let name = source.name();
-        let step = run.push(&self.inputs, source, &say::Stderr)?;
+        let step = run.push(&self.inputs, source, &stderr::Stderr)?;
         scans.push(&name, step.scan.as_ref().ok())?;
-        let scan = step.scan.map_err(|e| Trouble::of_run("ShapeMismatch", e, &name))?;
+        let scan = step.scan.map_err(|e| InputError::of_run("ShapeMismatch", e, &name))?;
         let mut notes = warnings(&scan);
         notes.warnings.extend(step.warnings);
         let mut found = step.found;
@@ -74,7 +76,7 @@ impl Command for Run<'_> {
         Ok(())
     }
 
-    fn so_far(&self, totals: &Totals) -> String {
+    fn progress_suffix(&self, totals: &Totals) -> String {
         format!(" {:.0} m", totals.length)
     }
 
@@ -87,8 +89,8 @@ impl Command for Run<'_> {
         ]
     }
 
-    fn finish(&self, totals: &mut Totals, lanes: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
-        let Some((run, scans)) = lanes.into_iter().next() else { return Ok(true) };
+    fn finish(&self, totals: &mut Totals, workers: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
+        let Some((run, scans)) = workers.into_iter().next() else { return Ok(true) };
         interrupt::check()?;
         totals.length = run.trajectory().length();
         totals.statuses = run.statuses();

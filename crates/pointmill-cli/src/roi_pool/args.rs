@@ -64,7 +64,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// The task that the flags ask for. A lane checks its values.
+    /// The task that the flags ask for. A worker checks its values.
     pub(crate) fn of(args: &RoiPoolArgs) -> Self {
         let origin = args.origin;
         if let Some(query) = args.inside {

@@ -2,10 +2,10 @@
 
 use super::args::{RoiPoolArgs, Task};
 use super::files::{BOXES, FEATURES, POINTS, Sources};
-use super::lane::Lane;
 use super::picture;
 use super::records::{ArrayRecord, Begin, ParamsRecord, ReportRecord, Row, Totals};
 use super::scenes::Scenes;
+use super::worker::Worker;
 use crate::batch::prelude::*;
 use pointmill::roi_pool::{BoxReport, Report};
 use pointmill::{Argument, Device, Error};
@@ -30,7 +30,7 @@ struct RoiPool<'a> {
 pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let task = Task::of(args);
     // The CPU checks the parameters at once; a GPU takes a while to start.
-    Lane::new(&Device::cpu(), &task)?;
+    Worker::new(&Device::cpu(), &task)?;
     let (sources, scenes) = Scenes::of(Sources::of(args)?)?;
     let (out, picture, resume) = (args.out.as_deref(), args.visualize.as_deref(), args.work.resume.resume);
     if let Some(scene) = &scenes.one {
@@ -49,13 +49,13 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     let inputs = Inputs::of(&scenes.points(&sources), args.read.options()?);
     tell_origin(&inputs);
     let decides = format!("{COMMAND} {task:?} {:?}", inputs.options());
-    let ledger = Ledger::of(&[&outputs], &decides, resume)?.map(|ledger| ledger.with_beside(files));
+    let resume_log = ResumeLog::of(&[&outputs], &decides, resume)?.map(|resume_log| resume_log.with_beside(files));
     let origin = Some(inputs.origin());
-    let job = Job { ledger, out, picture, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
+    let job = Job { resume_log, out, picture, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(Begin { files: scenes.given.clone(), params: ParamsRecord::from(args) }, printer)?;
     job.run(&RoiPool { args, task, device: device.clone(), scenes, inputs, outputs }, printer)?;
     if args.boxes.is_none() && out.is_none() {
-        say::hint(
+        stderr::hint(
             "this was a built-in synthetic street. Next: pointmill roi-pool --boxes B.npy --points P.npy --features F.npy --out pooled.npz",
         );
     }
@@ -63,31 +63,31 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
 }
 
 impl Command for RoiPool<'_> {
-    type Lane = Station<Lane>;
+    type Worker = OperatorSlot<Worker>;
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "scene";
 
-    fn lane(&self) -> Result<Station<Lane>, Failure> {
-        Station::new(&self.device, &self.args.work, false, |device| Lane::new(device, &self.task))
+    fn worker(&self) -> Result<OperatorSlot<Worker>, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, false, |device| Worker::new(device, &self.task))
     }
 
-    fn one(&self, station: &mut Station<Lane>, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, slot: &mut OperatorSlot<Worker>, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let start = Instant::now();
         let files = self.scenes.files(index, source)?;
         let names = files.names();
         let input = files.load(&self.inputs);
-        let input = input.map_err(|refused| Trouble::Input(refused.into_iter().map(Into::into).collect()))?;
+        let input = input.map_err(|refused| InputError::Input(refused.into_iter().map(Into::into).collect()))?;
         let (name, read_ms) = (source.name(), since(start));
-        let blame = |e: Error| Trouble::blame("ShapeMismatch", e.clone(), &names[role_of(&e)]);
-        let make = |device: &Device| Lane::new(device, &self.task);
-        let called = station.call(&name, blame, make, |lane| lane.run(&input))?;
+        let blame = |e: Error| InputError::blame("ShapeMismatch", e.clone(), &names[role_of(&e)]);
+        let make = |device: &Device| Worker::new(device, &self.task);
+        let called = slot.call(&name, blame, make, |worker| worker.run(&input))?;
         let to = self.outputs.place(index);
         let start = Instant::now();
-        let answer = called.lane.answer(to.is_some() || called.cpu.is_some()).map_err(blame)?;
+        let answer = called.worker.answer(to.is_some() || called.cpu.is_some()).map_err(blame)?;
         to.map_or(Ok(()), |to| answer.write(to, self.inputs.origin()))?;
         let write_ms = to.map(|_| since(start));
-        let compare = |cpu: &Called<'_, Lane, ()>| Ok(answer.differences(&cpu.lane.answer(true)?));
+        let compare = |cpu: &Called<'_, Worker, ()>| Ok(answer.differences(&cpu.worker.answer(true)?));
         let cpu = called.compare(compare).map_err(blame)?;
         if let (Some(path), Task::Pool(params)) = (&self.args.visualize, &self.task) {
             interrupt::check()?;

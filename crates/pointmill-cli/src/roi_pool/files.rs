@@ -64,8 +64,8 @@ impl Sources {
             let missing: Vec<_> = needed.iter().filter(|(_, path)| path.is_none()).map(|(flag, _)| *flag).collect();
             let needed: Vec<_> = needed.iter().map(|(flag, _)| *flag).collect();
             let (missing, all) = (missing.join(" and "), needed.join(", "));
-            let told = format!("roi-pool: also needs {missing}. Without {all} the command uses a built-in street");
-            return Err(Failure::Usage(told));
+            let message = format!("roi-pool: also needs {missing}. Without {all} the command uses a built-in street");
+            return Err(Failure::Usage(message));
         }
         if is_stdin(&given[POINTS]) {
             require_format(&args.read.options()?)?;
@@ -195,7 +195,7 @@ fn read_features(
         _ => {
             let n = points.map_or_else(|| "N".into(), |n| n.to_string());
             let wanted = format!("[{n}, C] with C of 1 or more, a row for each point");
-            return Err(IoError::ShapeMismatch(Detail::new(path, "shape", wanted, told(&array))));
+            return Err(IoError::ShapeMismatch(Detail::new(path, "shape", wanted, described(&array))));
         }
     };
     require_float(path, &array, warnings)?;
@@ -213,10 +213,10 @@ fn require_float(path: &Path, array: &Array, warnings: &mut Vec<String>) -> Resu
             warnings.push(format!("{}: values of f64 were cast to f32", path.display()));
             Ok(())
         }
-        _ => Err(IoError::DtypeMismatch(Detail::new(path, "element type", "f32, f16 or f64", told(array)))),
+        _ => Err(IoError::DtypeMismatch(Detail::new(path, "element type", "f32, f16 or f64", described(array)))),
     }
 }
 
-fn told(array: &Array) -> String {
+fn described(array: &Array) -> String {
     format!("{} {:?}", array.dtype(), array.shape())
 }

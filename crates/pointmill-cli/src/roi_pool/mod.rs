@@ -3,10 +3,10 @@
 mod args;
 mod command;
 mod files;
-mod lane;
 mod picture;
 pub(crate) mod records;
 mod scenes;
+mod worker;
 
 pub(crate) use args::RoiPoolArgs;
 pub(crate) use command::run;

@@ -47,12 +47,12 @@ impl Scenes {
             return Ok(one(Source::named(points), sources));
         }
         if is_stdin(points) {
-            let told = "--points -: expected a file, a folder or a pattern where there are several scenes";
-            return Err(Failure::Usage(told.into()));
+            let message = "--points -: expected a file, a folder or a pattern where there are several scenes";
+            return Err(Failure::Usage(message.into()));
         }
         if several[POINTS] && several.get(FEATURES) == Some(&false) {
-            let told = "expected a folder or a pattern, because --points is one: each file of points needs its own file of features";
-            return Err(Failure::Usage(format!("--features {}: {told}", names[FEATURES])));
+            let message = "expected a folder or a pattern, because --points is one: each file of points needs its own file of features";
+            return Err(Failure::Usage(format!("--features {}: {message}", names[FEATURES])));
         }
         let roles = given.iter().zip(several).zip(ROLES);
         let found = roles.map(|((arg, several), role)| Given::of(arg, several, role)).collect::<Result<_, _>>()?;
@@ -149,8 +149,8 @@ impl Given {
             let name = stem(file).to_string_lossy().into_owned();
             if let Some(other) = by_name.get(&name) {
                 let (a, b) = (other.display(), file.display());
-                let told = format!("expected one file per scene, got {a} and {b} for scene {name}");
-                return Err(Failure::Usage(format!("--{role} {}: {told}", arg.display())));
+                let message = format!("expected one file per scene, got {a} and {b} for scene {name}");
+                return Err(Failure::Usage(format!("--{role} {}: {message}", arg.display())));
             }
             by_name.insert(name, file.into());
         }

@@ -26,12 +26,12 @@ struct Voxelize<'a> {
 }
 
 /// A voxelizer and its result.
-struct Lane {
+struct Worker {
     voxelizer: Voxelizer,
     voxels: Voxels,
 }
 
-impl Lane {
+impl Worker {
     fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self, Error> {
         let voxelizer = Voxelizer::new(stream, params)?;
         Ok(Self { voxels: voxelizer.output()?, voxelizer })
@@ -64,17 +64,17 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let device = device::open(device)?;
     let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
     let outputs = plan(args.out.as_deref(), &sources)?;
-    let ledger = Ledger::of(&[&outputs], &decides, args.work.resume.resume)?;
+    let resume_log = ResumeLog::of(&[&outputs], &decides, args.work.resume.resume)?;
     let (out, drawn) = (args.out.as_deref(), args.visualize.as_deref());
     let origin = Some(inputs.origin());
-    let job = Job { ledger, out, picture: drawn, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
+    let job = Job { resume_log, out, picture: drawn, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(
         Begin { params: ParamsRecord { auto_range: auto, grid: (!auto).then_some(grid), params: params.clone() } },
         printer,
     )?;
     job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && drawn.is_none() {
-        say::hint(
+        stderr::hint(
             "these were built-in synthetic sweeps. Next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
         );
     }
@@ -82,8 +82,8 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
 }
 
 impl Voxelize<'_> {
-    fn make(&self, device: &Device) -> Result<Lane, Error> {
-        Lane::new(&device.stream()?, &self.params)
+    fn make(&self, device: &Device) -> Result<Worker, Error> {
+        Worker::new(&device.stream()?, &self.params)
     }
 
     /// The parameters of a cloud.
@@ -97,29 +97,29 @@ impl Voxelize<'_> {
 }
 
 impl Command for Voxelize<'_> {
-    type Lane = Station<Lane>;
+    type Worker = OperatorSlot<Worker>;
     type Row = Row;
     type Totals = Totals;
 
-    fn lane(&self) -> Result<Station<Lane>, Failure> {
-        Station::new(&self.device, &self.args.work, false, |device| self.make(device))
+    fn worker(&self) -> Result<OperatorSlot<Worker>, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, false, |device| self.make(device))
     }
 
-    fn one(&self, station: &mut Station<Lane>, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, slot: &mut OperatorSlot<Worker>, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let (scan, read_ms) = self.inputs.read(source)?;
         let (cloud, name) = (&scan.cloud, source.name());
-        let blame = |e| Trouble::blame("ShapeMismatch", e, &name);
+        let blame = |e| InputError::blame("ShapeMismatch", e, &name);
         let params = self.params_of(cloud).map_err(blame)?;
         let make = |device: &Device| self.make(device);
-        let called = station.call(&name, blame, make, |lane| {
+        let called = slot.call(&name, blame, make, |worker| {
             if self.args.range.0.is_none() {
-                *lane = Lane::new(lane.voxels.stream(), &params)?;
+                *worker = Worker::new(worker.voxels.stream(), &params)?;
             }
-            let Lane { voxelizer, voxels } = lane;
+            let Worker { voxelizer, voxels } = worker;
             voxelizer.run(cloud, voxels)?;
             voxels.stream().synchronize()
         })?;
-        let report = called.lane.voxels.report()?;
+        let report = called.worker.voxels.report()?;
         let in_range = report.points - report.out_of_range - report.non_finite;
         let (points, columns, voxels) = (cloud.len(), cloud.columns(), report.voxels);
         let range = self.args.range.0.is_none().then_some(params.range);
@@ -133,14 +133,14 @@ impl Command for Voxelize<'_> {
         if to.is_none() && picture.is_none() && called.cpu.is_none() {
             return Ok(frame);
         }
-        let arrays = called.lane.voxels.read().map_err(blame)?;
+        let arrays = called.worker.voxels.read().map_err(blame)?;
         if let Some(to) = to {
             let about = About { result: &arrays, origin: cloud.origin() };
             undivided(|| write_result(to, &about, &report)).map_err(Failure::from)?;
             (frame.write_ms, frame.out) = (Some(since(start)), Some(shown(to.path)));
         }
-        let compare = |cpu: &Called<'_, Lane, ()>| {
-            let other = cpu.lane.voxels.read()?;
+        let compare = |cpu: &Called<'_, Worker, ()>| {
+            let other = cpu.worker.voxels.read()?;
             let report = (arrays.report != other.report).then_some("report");
             Ok(pointmill::differences(&arrays, &other).into_iter().chain(report).collect())
         };
@@ -163,7 +163,7 @@ impl Command for Voxelize<'_> {
         ["points", "in range", "voxels"].into_iter().zip(numbers).collect()
     }
 
-    fn finish(&self, _: &mut Totals, _: Vec<Station<Lane>>, _: Counts) -> Result<bool, Failure> {
+    fn finish(&self, _: &mut Totals, _: Vec<OperatorSlot<Worker>>, _: Counts) -> Result<bool, Failure> {
         self.picture.as_ref().map_or(Ok(()), Picture::write)?;
         Ok(true)
     }

@@ -34,8 +34,8 @@ impl Picture {
     pub(super) fn plan(path: &Path, inputs: usize, origin: [f64; 3]) -> Result<Self, Failure> {
         let drawn = match plan(path, &["png", "gif", "html"])? {
             "gif" if inputs > MAX_FRAMES => {
-                let told = format!("expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
-                return Err(Failure::Usage(format!("--visualize {}: {told}", path.display())));
+                let message = format!("expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
+                return Err(Failure::Usage(format!("--visualize {}: {message}", path.display())));
             }
             "gif" => Drawn::Gif(Gif::new(FRAME_MS), origin),
             extension => {

@@ -38,12 +38,6 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("synth --out x --sweeps 0", "0 is not in 1..=1000"),
         ("info - --json", "-: needs --format"),
         ("info", "<FILE>"),
-        ("bench roi-pool --points 7", "--points: cannot be used with `bench roi-pool`"),
-        ("bench grid", "possible values: voxelize, roi-pool, ndt, icp"),
-        ("bench icp --points 7", "--points: cannot be used with `bench icp`"),
-        ("bench icp --input a.bin", "--input: `bench icp` also needs --target"),
-        ("bench ndt --input a.bin --target a.bin", "--input: cannot be used with `bench ndt`"),
-        ("bench voxelize --input a.bin --target a.bin", "--target: cannot be used with `bench voxelize`"),
         ("nonsense", "unrecognized subcommand"),
     ] {
         let told_by = run(folder.path(), args).expect(2);

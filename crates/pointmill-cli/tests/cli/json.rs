@@ -145,8 +145,6 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("convert", "convert in --to pcd --out c --resume", 0),
         ("devices", "devices", 0),
         ("synth", "synth --out s --sweeps 1", 0),
-        ("bench", "bench voxelize --input in/0.bin --rounds 1", 0),
-        ("bench soak", "bench soak --sweeps 12", 0),
     ] {
         let told = run(at, &format!("{args} --json"));
         assert!(
@@ -167,7 +165,7 @@ fn every_line_of_every_command_is_in_the_schema() {
 fn usage_errors_are_the_last_line() {
     let folder = tempfile::tempdir().unwrap();
     let schema = Schema::read();
-    for args in ["voxelize --json --max-points x", "--json nothing", "info --json", "bench --json --rounds 0"] {
+    for args in ["voxelize --json --max-points x", "--json nothing", "info --json", "synth --json --sweeps 0 --out x"] {
         let told = run(folder.path(), args).expect(2);
         schema.check_run("any", &told);
         let [(kind, data)] = &told.lines()[..] else { panic!("{args}: {}", told.out) };

@@ -2,9 +2,8 @@
 //!
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
 
-use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
-use crate::{bench, convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, soak, synth, voxelize};
-use pointmill_bench::{Measurement, SoakPass};
+use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
+use crate::{convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -44,7 +43,7 @@ fn lines() -> Vec<Line> {
     let all = "after each input that failed; last if the command fails";
     let kept = "with `--resume`: for each input that an earlier run has done";
     [
-        vec![("any", "error", all, schema_of::<ErrorRecord>()), ("any", "kept", kept, schema_of::<Kept>())],
+        vec![("any", "error", all, schema_of::<ErrorRecord>()), ("any", "kept", kept, schema_of::<KeptRecord>())],
         of::<voxelize::records::Begin, voxelize::records::Row, voxelize::records::Totals>("voxelize").into(),
         of::<roi_pool::records::Begin, roi_pool::records::Row, roi_pool::records::Totals>("roi-pool").into(),
         of::<ndt_records::BuildBegin, ndt_records::BuildRow, ndt_records::GridTotals>("ndt build").into(),
@@ -65,11 +64,6 @@ fn lines() -> Vec<Line> {
             ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
             ("synth", "frame", "after each file", schema_of::<synth::Written>()),
             ("synth", "summary", AFTER, schema_of::<synth::Summary>()),
-            ("bench", "begin", "once for each device", schema_of::<bench::Begin>()),
-            ("bench", "bench", "after each measurement", schema_of::<Measurement>()),
-            ("bench soak", "begin", BEFORE, schema_of::<soak::Begin>()),
-            ("bench soak", "soak", "after each pass", schema_of::<SoakPass>()),
-            ("bench soak", "summary", AFTER, schema_of::<soak::Summary>()),
         ],
     ]
     .concat()

@@ -1,12 +1,12 @@
 //! An operator on a device, on the CPU beside it for `--cpu`, and on the CPU instead of it for `--on-oom cpu`.
 
-use super::trouble::Trouble;
+use super::input_error::InputError;
 use crate::device::cpu_beside;
 use crate::failure::Failure;
 use crate::flags::{OnOom, WorkArgs};
 use crate::json::{Frame, FrameCpu};
 use crate::stats::timed;
-use crate::{interrupt, say};
+use crate::{interrupt, stderr};
 use pointmill::{Device, Error};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 struct Place<L> {
     device: Device,
-    lane: L,
+    worker: L,
     /// Whether a call that is not timed comes before the first.
     cold: bool,
 }
 
 /// The devices of one job.
 #[derive(Debug)]
-pub struct Station<L> {
+pub struct OperatorSlot<L> {
     on: Place<L>,
     beside: Option<Place<L>>,
     /// The CPU, once the memory of the device was short.
@@ -62,7 +62,7 @@ pub struct Called<'a, L, R> {
     /// The device that did it.
     pub device: &'a Device,
     /// What holds the result, if it is not in `found`.
-    pub lane: &'a mut L,
+    pub worker: &'a mut L,
     /// The result.
     pub found: R,
     /// Milliseconds from the arrays of the host to the end of the work.
@@ -75,16 +75,16 @@ impl<L> Place<L> {
     fn call<R>(&mut self, work: impl Fn(&mut L) -> Result<R, Error>) -> Result<Called<'_, L, R>, Error> {
         if self.cold {
             // The first call takes memory and wakes threads or the GPU, which says nothing about the next thousand.
-            work(&mut self.lane)?;
+            work(&mut self.worker)?;
             self.cold = false;
         }
-        let (found, ms) = timed(|| work(&mut self.lane))?;
-        Ok(Called { device: &self.device, lane: &mut self.lane, found, ms, cpu: None })
+        let (found, ms) = timed(|| work(&mut self.worker))?;
+        Ok(Called { device: &self.device, worker: &mut self.worker, found, ms, cpu: None })
     }
 }
 
-impl<L> Station<L> {
-    /// Makes a lane on the device, and with `--cpu` one on the CPU. Before times that are compared comes a call that is not timed, unless calls add to each other.
+impl<L> OperatorSlot<L> {
+    /// Makes a worker on the device, and with `--cpu` one on the CPU. Before times that are compared comes a call that is not timed, unless calls add to each other.
     pub fn new(
         device: &Device,
         args: &WorkArgs,
@@ -92,7 +92,7 @@ impl<L> Station<L> {
         make: impl Fn(&Device) -> Result<L, Error>,
     ) -> Result<Self, Failure> {
         let place = |device: Device| -> Result<_, Failure> {
-            Ok(Place { lane: make(&device)?, device, cold: args.cpu && !adds })
+            Ok(Place { worker: make(&device)?, device, cold: args.cpu && !adds })
         };
         let beside = if args.cpu { Some(place(cpu_beside(device)?)?) } else { None };
         Ok(Self { on: place(device.clone())?, beside, spare: None, on_oom: args.on_oom })
@@ -100,23 +100,23 @@ impl<L> Station<L> {
 
     /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and on the CPU beside it.
     ///
-    /// `make` makes a lane on another device; `blame` decides who is to blame for an error.
+    /// `make` makes a worker on another device; `blame` decides who is to blame for an error.
     pub fn call<R>(
         &mut self,
         name: &str,
-        blame: impl Fn(Error) -> Trouble,
+        blame: impl Fn(Error) -> InputError,
         make: impl Fn(&Device) -> Result<L, Error>,
         work: impl Fn(&mut L) -> Result<R, Error>,
-    ) -> Result<Called<'_, L, R>, Trouble> {
+    ) -> Result<Called<'_, L, R>, InputError> {
         interrupt::check()?;
         let Self { on, beside, spare, on_oom } = self;
         let device = on.device.clone();
         let done = match on.call(&work) {
             Err(e) if on_oom.redoes(&e, &device) => {
-                say::warning(format_args!("{name}: {e}; the CPU processes this input instead"));
+                stderr::warning(format_args!("{name}: {e}; the CPU processes this input instead"));
                 if spare.is_none() {
                     let cpu = Device::cpu();
-                    *spare = Some(Place { lane: make(&cpu).map_err(&blame)?, device: cpu, cold: false });
+                    *spare = Some(Place { worker: make(&cpu).map_err(&blame)?, device: cpu, cold: false });
                 }
                 spare.as_mut().expect("made above").call(&work)
             }
@@ -130,10 +130,10 @@ impl<L> Station<L> {
         Ok(done)
     }
 
-    /// The lanes of the device and of the CPU instead of it, and the lane of the CPU beside them.
-    pub fn into_lanes(self) -> (Vec<L>, Option<L>) {
-        let lanes = [Some(self.on), self.spare].into_iter().flatten().map(|place| place.lane);
-        (lanes.collect(), self.beside.map(|place| place.lane))
+    /// The workers of the device and of the CPU instead of it, and the worker of the CPU beside them.
+    pub fn into_workers(self) -> (Vec<L>, Option<L>) {
+        let workers = [Some(self.on), self.spare].into_iter().flatten().map(|place| place.worker);
+        (workers.collect(), self.beside.map(|place| place.worker))
     }
 }
 
@@ -155,5 +155,5 @@ impl<L, R> Called<'_, L, R> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/batch_station.rs"]
+#[path = "../../tests/unit/batch_slot.rs"]
 mod tests;

@@ -1,17 +1,15 @@
-//! `pointmill bench`: times of the operators on this machine, beside the fewest bytes they must move.
+//! Times of the operators on this machine, beside the fewest bytes they must move.
 
-use crate::device;
-use crate::failure::Failure;
-use crate::flags::{ReadArgs, parse_voxel_size};
-use crate::inputs::{is_stdin, read_cloud, require_format};
-use crate::interrupt;
-use crate::json::VERSION;
-use crate::printer::Printer;
-use crate::say;
 use crate::soak;
-use crate::text::{grouped, row};
 use clap::{Args, ValueEnum};
 use pointmill::Stream;
+use pointmill_batch::failure::Failure;
+use pointmill_batch::flags::{ReadArgs, parse_voxel_size};
+use pointmill_batch::inputs::{is_stdin, read_cloud, require_format};
+use pointmill_batch::json::VERSION;
+use pointmill_batch::printer::Printer;
+use pointmill_batch::text::{grouped, row};
+use pointmill_batch::{device, interrupt, stderr};
 use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
 use pointmill_io::Scan;
 use serde::Serialize;
@@ -26,7 +24,7 @@ const COMMIT: &str = match option_env!("POINTMILL_COMMIT") {
 /// The titles of the measurements.
 const HEAD: [&str; 8] = ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"];
 
-/// `bench`.
+/// The arguments.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -54,7 +52,7 @@ pub(crate) struct BenchArgs {
     sweeps: Option<u32>,
 }
 
-/// What `bench` measures.
+/// What is measured.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Operator {
     /// Voxelization, and the sort that it uses
@@ -71,10 +69,9 @@ enum Operator {
     Soak,
 }
 
-/// `begin` of `bench`.
+/// The line `begin`.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Begin {
+struct Begin {
     /// The device and what is behind it.
     device: String,
     /// Measured rate of a large copy, bytes read plus written, in TB/s.
@@ -127,7 +124,7 @@ fn load(input: &Path, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
         require_format(&options)?;
     }
     read_cloud(input, &options).map_err(|e| {
-        say::error(&e);
+        stderr::error(&e);
         Failure::Inputs { failed: 1, inputs }
     })
 }

@@ -8,24 +8,15 @@ const MOST_PAIRS: usize = 2_000_000_000;
 /// Most steps of it, likewise.
 const MOST_STEPS: usize = 2;
 
-/// Aligns a source with a target once, with a search, and returns the stage and the milliseconds of each iteration with a name for them, such as `kd-tree, cpu`.
+/// Aligns a source with a target once, with a search, and returns the stage and the milliseconds of
+/// each iteration with a name for them, such as `kd-tree, cpu`.
 ///
-/// Brute force on the CPU takes a part of large clouds and few steps of each stage, unless `params` asks for brute force.
+/// Brute force on the CPU takes a part of large clouds and few steps of each stage, unless `params`
+/// asks for brute force.
 ///
 /// # Errors
 /// As [`align`].
-///
-/// ```
-/// use pointmill::icp::{IcpParams, Search};
-/// use pointmill::{Device, Pose};
-/// let cloud: Vec<[f64; 3]> = (0..60).map(|i| [f64::from(i % 8), f64::from(i / 8), f64::from(i % 3)]).collect();
-/// let clouds = [cloud.clone(), cloud];
-/// let (name, ms) = pointmill_bench::icp_iterations(
-///     &Device::cpu(), Search::KdTree, &clouds, &Pose::IDENTITY, &IcpParams::default())?;
-/// assert_eq!((name.as_str(), ms[0].0), ("kd-tree, cpu", 0));
-/// # Ok::<(), pointmill::Error>(())
-/// ```
-pub fn icp_iterations(
+pub(super) fn icp_iterations(
     device: &Device,
     search: Search,
     clouds: &[Vec<[f64; 3]>; 2],
@@ -69,6 +60,15 @@ fn stride(source: usize, target: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_iteration_has_its_stage_and_its_search() {
+        let cloud: Vec<[f64; 3]> = (0..60).map(|i| [f64::from(i % 8), f64::from(i / 8), f64::from(i % 3)]).collect();
+        let clouds = [cloud.clone(), cloud];
+        let params = IcpParams::default();
+        let (name, ms) = icp_iterations(&Device::cpu(), Search::KdTree, &clouds, &Pose::IDENTITY, &params).unwrap();
+        assert_eq!((name.as_str(), ms[0].0), ("kd-tree, cpu", 0));
+    }
 
     #[test]
     fn a_part_of_a_cloud_is_named() {

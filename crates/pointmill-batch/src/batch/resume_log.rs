@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 
 /// The outputs of every input, and which of them are done.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct ResumeLog {
     manifest: Manifest,
     /// Further folders are locked, and have no lines.
     _others: Vec<Manifest>,
@@ -29,8 +29,8 @@ pub struct Ledger {
     resume: bool,
 }
 
-impl Ledger {
-    /// The ledger of outputs that go to folders; `None` where nothing does, and then there is nothing to resume.
+impl ResumeLog {
+    /// The log of outputs that go to folders; `None` where nothing does, and then there is nothing to resume.
     pub fn of(outputs: &[&Outputs], parameters: &str, resume: bool) -> Result<Option<Self>, Failure> {
         let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.folder_of_all()).collect();
         if folders.is_empty() {
@@ -157,5 +157,5 @@ fn fingerprint(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/batch_ledger.rs"]
+#[path = "../../tests/unit/batch_resume_log.rs"]
 mod tests;

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::json::ErrorRecord;
 use crate::printer::Printer;
-use crate::say;
+use crate::stderr;
 use crate::text::shown;
 use pointmill::Error;
 use pointmill_data::{DataError, is_of_input};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// An input that cannot be used.
 #[derive(Debug)]
-pub struct Refused {
+pub struct InputIssue {
     class: &'static str,
     message: String,
     /// The file, if the error is about one.
@@ -21,7 +21,7 @@ pub struct Refused {
     offset: Option<u64>,
 }
 
-impl Refused {
+impl InputIssue {
     /// The refusal of an input that was read.
     pub fn new(class: &'static str, name: &str, message: impl std::fmt::Display) -> Self {
         let message = escape(&format!("{name}: {message}"));
@@ -30,7 +30,7 @@ impl Refused {
 
     /// Reports the input on stderr and as a JSON line.
     fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
-        say::error(&self.message);
+        stderr::error(&self.message);
         let Self { class, message, file, offset } = self;
         let file = file.map(|file| shown(&file));
         let record = ErrorRecord {
@@ -46,13 +46,13 @@ impl Refused {
     }
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for InputIssue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl From<IoError> for Refused {
+impl From<IoError> for InputIssue {
     fn from(e: IoError) -> Self {
         Self { class: e.class(), message: e.to_string(), file: Some(e.path().into()), offset: e.offset() }
     }
@@ -60,16 +60,16 @@ impl From<IoError> for Refused {
 
 /// Why an input has no result.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum InputError {
     /// The input cannot be used, for one or more reasons. The others are still done.
-    Input(Vec<Refused>),
+    Input(Vec<InputIssue>),
     /// An earlier run has done the input.
-    Kept,
+    AlreadyDone,
     /// The command ends.
     Fatal(Failure),
 }
 
-impl Trouble {
+impl InputError {
     /// Decides whether an error of a call blames the input or ends the command.
     ///
     /// The parameters are checked before, so an error about an argument blames the input; `class` names its kind. So does a grid that an input
@@ -79,11 +79,11 @@ impl Trouble {
         match e {
             e if !is_of_input(&e) => Self::Fatal(e.into()),
             Error::Grid(_) => {
-                Refused::new("BadValue", name, format_args!("{e}; --bounds leaves out points far away")).into()
+                InputIssue::new("BadValue", name, format_args!("{e}; --bounds leaves out points far away")).into()
             }
-            Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
-            Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
-            e => Refused::new(class, name, e).into(),
+            Error::Cloud(_) => InputIssue::new("ShapeMismatch", name, e).into(),
+            Error::OutOfMemory { .. } => InputIssue::new("OutOfMemory", name, e).into(),
+            e => InputIssue::new(class, name, e).into(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Trouble {
     pub fn of_run(class: &'static str, e: DataError, name: &str) -> Self {
         match e {
             DataError::Operator(e) => Self::blame(class, e, name),
-            DataError::MissingField { reason, .. } => Refused::new("MissingField", name, reason).into(),
+            DataError::MissingField { reason, .. } => InputIssue::new("MissingField", name, reason).into(),
             e => e.into(),
         }
     }
@@ -109,31 +109,31 @@ impl Trouble {
     pub fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
         match self {
             Self::Fatal(failure) => Err(failure),
-            Self::Kept => Ok(()),
+            Self::AlreadyDone => Ok(()),
             Self::Input(refused) => refused.into_iter().try_for_each(|refused| refused.tell(printer, index, input)),
         }
     }
 }
 
-impl From<Refused> for Trouble {
-    fn from(refused: Refused) -> Self {
+impl From<InputIssue> for InputError {
+    fn from(refused: InputIssue) -> Self {
         Self::Input(vec![refused])
     }
 }
 
-impl From<IoError> for Trouble {
+impl From<IoError> for InputError {
     fn from(e: IoError) -> Self {
         Self::Input(vec![e.into()])
     }
 }
 
 /// The failure of work on all inputs at once.
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Fatal(failure) => failure,
-            Trouble::Kept => Self::Internal("an input that is done was to be done again".into()),
-            Trouble::Input(refused) => {
+impl From<InputError> for Failure {
+    fn from(input_error: InputError) -> Self {
+        match input_error {
+            InputError::Fatal(failure) => failure,
+            InputError::AlreadyDone => Self::Internal("an input that is done was to be done again".into()),
+            InputError::Input(refused) => {
                 let message = refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
                 let file = refused.into_iter().find_map(|refused| refused.file).unwrap_or_default();
                 Self::File { message, file }
@@ -143,7 +143,7 @@ impl From<Trouble> for Failure {
 }
 
 /// Of a block that is merged, or the like.
-impl From<DataError> for Trouble {
+impl From<DataError> for InputError {
     fn from(e: DataError) -> Self {
         match e {
             DataError::File(e) => e.into(),
@@ -153,13 +153,13 @@ impl From<DataError> for Trouble {
     }
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for InputError {
     fn from(failure: Failure) -> Self {
         Self::Fatal(failure)
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for InputError {
     fn from(e: Error) -> Self {
         Self::Fatal(e.into())
     }

@@ -12,7 +12,7 @@ use pointmill_io::{About, Place, write_npz};
 
 /// A stream and the memory of its calls.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct Worker {
     stream: Stream,
     work: Work,
 }
@@ -32,7 +32,7 @@ pub(super) enum Answer {
     Inside(BoxArrays),
 }
 
-impl Lane {
+impl Worker {
     /// Checks the parameters of the task.
     pub(super) fn new(device: &Device, task: &Task) -> Result<Self, Error> {
         let stream = device.stream()?;

@@ -1,4 +1,4 @@
-//! Tests of `src/batch/station.rs`.
+//! Tests of `src/batch/slot.rs`.
 
 use super::*;
 use clap::Parser;
@@ -14,14 +14,14 @@ struct Line {
 fn a_first_call_that_is_not_timed_is_made_only_where_times_are_compared() {
     for (cpu, adds, calls) in [(false, false, [1, 1]), (true, false, [4, 2]), (true, true, [2, 2])] {
         let args = WorkArgs { cpu, ..Line::parse_from(["pointmill"]).work };
-        let mut station = Station::new(&Device::cpu(), &args, adds, |_| Ok(())).unwrap();
+        let mut slot = OperatorSlot::new(&Device::cpu(), &args, adds, |_| Ok(())).unwrap();
         let made = Cell::new(0);
         for wanted in calls {
             made.set(0);
-            let called = station
+            let called = slot
                 .call(
                     "a",
-                    Trouble::from,
+                    InputError::from,
                     |_| Ok(()),
                     |()| {
                         made.set(made.get() + 1);

@@ -1,11 +1,10 @@
-//! `pointmill bench soak`: many sweeps through one process, whose memory and results must not change.
+//! Operator `soak`: many sweeps through one process, whose memory and results must not change.
 
-use crate::device;
-use crate::failure::Failure;
-use crate::interrupt;
-use crate::json::Run;
-use crate::printer::Printer;
-use crate::text::{grouped, row};
+use pointmill_batch::failure::Failure;
+use pointmill_batch::json::Run;
+use pointmill_batch::printer::Printer;
+use pointmill_batch::text::{grouped, row};
+use pointmill_batch::{device, interrupt};
 use pointmill_bench::{Soak, SoakOperator, SoakPass};
 use serde::Serialize;
 
@@ -20,10 +19,9 @@ const FLAT: f64 = 0.01;
 const HEAD: [&str; 9] = ["operator", "device", "threads", "sweeps", "points", "seconds", "MiB", "growth", "different"];
 const WIDTHS: [usize; 9] = [10, 14, 9, 9, 14, 10, 10, 10, 11];
 
-/// `begin` of `bench soak`.
+/// The line `begin`.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Begin {
+struct Begin {
     /// Command, version and device.
     #[serde(flatten)]
     run: Run,
@@ -33,10 +31,9 @@ pub(crate) struct Begin {
     threads: usize,
 }
 
-/// `summary` of `bench soak`.
+/// The line `summary`.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Summary {
+struct Summary {
     /// Command, version and device.
     #[serde(flatten)]
     run: Run,

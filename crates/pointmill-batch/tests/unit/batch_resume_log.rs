@@ -18,15 +18,15 @@ fn only_what_is_unchanged_and_whole_is_kept() {
     fs::write(&output, "out").unwrap();
     let source = Source::File(input.clone());
     let open = |parameters: &str, resume| {
-        Ledger::open(&[folder.path()], parameters, vec![vec![output.clone()]], resume).unwrap()
+        ResumeLog::open(&[folder.path()], parameters, vec![vec![output.clone()]], resume).unwrap()
     };
     let keeps = |parameters: &str, resume| {
-        let ledger = open(parameters, resume);
-        ledger.stamp(0, &source).is_some_and(|stamp| ledger.keeps(&stamp))
+        let resume_log = open(parameters, resume);
+        resume_log.stamp(0, &source).is_some_and(|stamp| resume_log.keeps(&stamp))
     };
     let note = || {
-        let ledger = open("p", false);
-        ledger.note(0, ledger.stamp(0, &source).unwrap()).unwrap();
+        let resume_log = open("p", false);
+        resume_log.note(0, resume_log.stamp(0, &source).unwrap()).unwrap();
     };
     note();
     assert!(keeps("p", true));

@@ -1,0 +1,50 @@
+//! `pointmill-bench`: measures the operators on this machine.
+#![forbid(unsafe_code)]
+
+mod measure;
+mod soak;
+
+use clap::{CommandFactory, Parser};
+use measure::BenchArgs;
+use pointmill_batch::failure::Failure;
+use pointmill_batch::flags::Global;
+use pointmill_batch::printer::Printer;
+use pointmill_batch::program::{self, Program};
+use std::process::ExitCode;
+
+const ABOUT: &str = "Measure the operators on this machine. Each time is compared with the CPU, and with the time to move the fewest bytes that the operator needs";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "pointmill-bench", version, about = ABOUT, long_about = ABOUT)]
+#[command(after_help = "Exit codes are those of `pointmill`; 6: soak found a difference")]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(flatten)]
+    args: BenchArgs,
+}
+
+impl Program for Cli {
+    fn global(&self) -> &Global {
+        &self.global
+    }
+
+    fn run(&self, printer: &mut Printer) -> Result<(), Failure> {
+        measure::run(&self.args, &self.global.device, printer)
+    }
+}
+
+fn main() -> ExitCode {
+    program::main::<Cli>(Cli::command())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

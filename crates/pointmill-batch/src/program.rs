@@ -1,0 +1,110 @@
+//! A whole program: its arguments, its log, signals, panics, and its exit code.
+
+use crate::failure::Failure;
+use crate::flags::{Global, config, message};
+use crate::printer::Printer;
+use crate::{interrupt, stderr};
+use clap::{Command, FromArgMatches};
+use pointmill_io::escape;
+use std::any::Any;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
+
+/// The parsed command line of a program.
+pub trait Program: FromArgMatches {
+    /// The flags of every command.
+    fn global(&self) -> &Global;
+
+    /// Does what the command line asks for.
+    ///
+    /// # Errors
+    /// The failure that ends the program.
+    fn run(&self, printer: &mut Printer) -> Result<(), Failure>;
+}
+
+/// Parses the arguments of the process and runs the program. Results are printed on stdout,
+/// everything about them on stderr.
+pub fn main<P: Program>(mut command: Command) -> ExitCode {
+    command.build();
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let applied = config::apply(&command, &mut arguments);
+    let parsed = command.clone().try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| Ok((P::from_arg_matches(&matches)?, matches)));
+    let (program, matches) = match (parsed, &applied) {
+        (Ok(parsed), _) => parsed,
+        // What the file lacks is no fault of the arguments, if the file cannot be used.
+        (Err(_), Err(failure)) => return end(failure, &mut Printer::new(false)),
+        (Err(error), Ok(())) => return explain(&error),
+    };
+    let global = program.global();
+    stderr::set_quiet(global.quiet);
+    start_log(global);
+    interrupt::install(global.json);
+    pointmill_io::hush_decoder_panics();
+    let mut printer = Printer::new(global.json);
+    let run = |printer: &mut Printer| {
+        applied?;
+        match config::printed(&command, &matches)? {
+            Some(text) => printer.plain(text.as_bytes()),
+            None => program.run(printer),
+        }
+    };
+    let done = catch_unwind(AssertUnwindSafe(|| run(&mut printer)));
+    let done = done.unwrap_or_else(|panic| Err(Failure::Internal(message_of(&*panic))));
+    // A run that was interrupted reports that, even if it has come to its end meanwhile.
+    match done.and_then(|()| interrupt::check()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => end(&failure, &mut printer),
+    }
+}
+
+/// Prints events on stderr, as many as the flags ask for.
+fn start_log(global: &Global) {
+    let level = [LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
+    // Errors alone, if that is asked for too.
+    let level = if global.quiet { LevelFilter::ERROR } else { level[usize::from(global.logs).min(3)] };
+    // Events about kernels that the driver compiles explain to people why a first run takes longer.
+    let compiles = if stderr::is_watched() { level.max(LevelFilter::INFO) } else { level };
+    let filter = Targets::new().with_default(level).with_target("pointmill::device", compiles);
+    let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter);
+    tracing_subscriber::registry().with(to_stderr).init();
+}
+
+/// Reports the failure that ends the program.
+fn end(failure: &Failure, printer: &mut Printer) -> ExitCode {
+    stderr::error(failure);
+    printer.failure(failure);
+    ExitCode::from(failure.exit_code())
+}
+
+/// The message of a panic. Its place is on stderr already.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+}
+
+/// Reports arguments that cannot be parsed, or prints the help that was asked for. Control bytes in
+/// the arguments are escaped.
+fn explain(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if error.use_stderr() && json {
+        Printer::new(true).failure(&Failure::Usage(message(error)));
+    }
+    let harmless = std::env::args_os().all(|arg| {
+        let arg = arg.to_string_lossy();
+        escape(&arg) == arg
+    });
+    // A closed stderr is ignored.
+    if harmless {
+        let _ = error.print();
+    } else {
+        // Without colours, and line by line: the message has lines of its own.
+        let plain = error.render().to_string();
+        let lines: Vec<_> = plain.split('\n').map(escape).collect();
+        let _ = std::io::stderr().lock().write_all(lines.join("\n").as_bytes());
+    }
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
