@@ -20,9 +20,16 @@ const ABOUT: &str = "Measure the operators on this machine. Each time is compare
 #[command(after_help = "Exit codes are those of `pointmill`; 6: soak found a difference")]
 struct Cli {
     #[command(flatten)]
-    global: Global,
-    #[command(flatten)]
     args: BenchArgs,
+    #[command(flatten)]
+    global: Global,
+}
+
+impl Cli {
+    /// The command line, in which `--scan` is another name of `--scan-number`.
+    fn named() -> clap::Command {
+        Self::command().mut_arg("scan_number", |arg| arg.visible_alias("scan"))
+    }
 }
 
 impl Program for Cli {
@@ -36,7 +43,7 @@ impl Program for Cli {
 }
 
 fn main() -> ExitCode {
-    program::main::<Cli>(Cli::command())
+    program::main::<Cli>(Cli::named())
 }
 
 #[cfg(test)]
@@ -45,6 +52,6 @@ mod tests {
 
     #[test]
     fn definitions_are_consistent() {
-        Cli::command().debug_assert();
+        Cli::named().debug_assert();
     }
 }
