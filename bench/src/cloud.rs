@@ -15,8 +15,8 @@ pub struct Sweep {
     pub voxel_size: [f32; 3],
 }
 
-/// Clouds that need no file: one sweep of the synthetic drive at 0.2 m, and ten sweeps together, five columns, at 0.075 m, thinned to the size that
-/// detectors see.
+/// Clouds that need no file: one sweep of the synthetic drive at 0.2 m, and ten sweeps together,
+/// five columns, at 0.075 m, thinned to the size that detectors see.
 pub fn builtin() -> Vec<Sweep> {
     let drive = Drive::new(DriveParams::default());
     let first = drive.sweep(0);
@@ -36,7 +36,8 @@ pub fn builtin() -> Vec<Sweep> {
     ]
 }
 
-/// `points` points: the cloud again and again, each point moved by up to a metre, so that no two copies fall together.
+/// `points` points: the cloud again and again, each point moved by up to a metre, so that no two
+/// copies fall together.
 pub fn replicated(sweep: &Sweep, points: usize) -> Sweep {
     let columns = sweep.cloud.columns();
     let mut data = Vec::with_capacity(points * columns);
@@ -66,7 +67,8 @@ pub struct RoiCase {
     pub channels: usize,
 }
 
-/// Scenes that need no file: what a second stage pools on a street, the same with all points in few boxes, and many boxes in a whole sweep.
+/// Scenes that need no file: what a second stage pools on a street, the same with all points in few
+/// boxes, and many boxes in a whole sweep.
 pub fn roi_scenes() -> Vec<RoiCase> {
     let scene = |name: &str, scene: RoiScene| RoiCase {
         name: name.into(),
@@ -91,7 +93,8 @@ pub struct NdtCase {
     pub points: Vec<f32>,
 }
 
-/// Clouds that need no file, of 100 thousand, 1 million and 10 million points: a sweep; a street of ten sweeps, 100 m apart, again and again; and the same in no order, as maps are.
+/// Clouds that need no file, of 100 thousand, 1 million and 10 million points: a sweep; a street of
+/// ten sweeps, 100 m apart, again and again; and the same in no order, as maps are.
 pub fn ndt_maps() -> Vec<NdtCase> {
     let drive = Drive::new(DriveParams::default());
     let mut all = Vec::new();
@@ -161,8 +164,9 @@ impl IcpCase {
     }
 }
 
-/// Pairs that need no file, of about 4 and 40 thousand points each: two scans of a small figure from 32 degrees apart. The larger ones also with copies, in both clouds: a tenth and
-/// half of their rows at zero, as sensors give where nothing came back, and each point twice.
+/// Pairs that need no file, of about 4 and 40 thousand points each: two scans of a small figure
+/// from 32 degrees apart. The larger ones also with copies, in both clouds: a tenth and half of
+/// their rows at zero, as sensors give where nothing came back, and each point twice.
 pub fn icp_pairs() -> Vec<IcpCase> {
     let pair = |name: &str, scans: RabbitScans| IcpCase {
         name: name.into(),

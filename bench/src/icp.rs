@@ -6,13 +6,16 @@ use pointmill::{Buffer, Error, Pose, Result, Rows, Stream};
 
 /// Points that normals are made from.
 const NEIGHBOURS: usize = 20;
-/// Brute force on the CPU is asked so many queries at most; a whole pass takes as many times longer as there are more.
+/// Brute force on the CPU is asked so many queries at most; a whole pass takes as many times longer
+/// as there are more.
 const QUERIES: usize = 1_000;
 /// Looks before those that are timed by the clock of the device.
 const WARM_UP: usize = 5;
 
-/// Builds the searches of a target and passes the source through them, aligned and from the start; then normals, and whole alignments by each metric. Alignments take clouds
-/// that lie on the device. On the CPU searches answer queries; on a GPU passes are those of the loop, without copies.
+/// Builds the searches of a target and passes the source through them, aligned and from the start;
+/// then normals, and whole alignments by each metric. Alignments take clouds that lie on the
+/// device. On the CPU searches answer queries; on a GPU passes are those of the loop, without
+/// copies.
 ///
 /// # Errors
 /// Out of memory, a lost device, threads that the system refuses.
@@ -173,7 +176,8 @@ fn cloud(buffer: &Buffer<f32>) -> Result<Rows<'_>> {
     Rows::on_device(buffer, buffer.len() / 3, 3)
 }
 
-/// Runs work on as many threads as the device has: searches on the CPU take those of the pool that calls them.
+/// Runs work on as many threads as the device has: searches on the CPU take those of the pool that
+/// calls them.
 fn on_threads<T: Send>(stream: &Stream, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if !stream.device().is_cpu() {
         return work();

@@ -1,7 +1,8 @@
 //! Measurements of pointmill's operators, each beside the fewest bytes it must move.
 //!
-//! A measurement warms up, repeats, and reports medians: the time of the whole call as the caller sees it (on a GPU with the wait for the number
-//! of results), and on a GPU the device's own time between two marks in the stream. Input lies on the device.
+//! A measurement warms up, repeats, and reports medians: the time of the whole call as the caller
+//! sees it (on a GPU with the wait for the number of results), and on a GPU the device's own time
+//! between two marks in the stream. Input lies on the device.
 
 mod cloud;
 mod icp;
@@ -72,7 +73,8 @@ pub struct Times {
 /// How long to warm up at least.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// Runs `call` until warm, then `rounds` times for the whole call and `rounds` times for the device's time of it.
+/// Runs `call` until warm, then `rounds` times for the whole call and `rounds` times for the
+/// device's time of it.
 ///
 /// # Errors
 /// What `call` returns.
@@ -97,7 +99,8 @@ pub fn time_after(
     measure(stream, rounds, run, run, call)
 }
 
-/// Times `call` after `prepare`; before the device's time is taken `busy` runs, so that the device does not wait for the host in between.
+/// Times `call` after `prepare`; before the device's time is taken `busy` runs, so that the device
+/// does not wait for the host in between.
 fn measure(
     stream: &Stream,
     rounds: usize,
@@ -105,7 +108,8 @@ fn measure(
     mut busy: impl FnMut() -> Result<()>,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<Times> {
-    // The first calls allocate and let the driver load the kernels, and it takes the system a while to give each thread a core of its own.
+    // The first calls allocate and let the driver load the kernels, and it takes the system a while
+    // to give each thread a core of its own.
     let start = Instant::now();
     let mut calls = 0;
     while calls < 3 || start.elapsed() < WARM_UP {

@@ -11,7 +11,8 @@ const RESOLUTION: f64 = 2.0;
 /// How a map for alignment is made.
 const PARAMS: NdtParams = NdtParams { min_points: 6, covariance: Covariance::Autoware, eigen_ratio: 0.01 };
 
-/// Builds the grid of a cloud that lies on the device, with the waits for the numbers of cells and rows.
+/// Builds the grid of a cloud that lies on the device, with the waits for the numbers of cells and
+/// rows.
 ///
 /// # Errors
 /// Out of memory, or a lost device.
@@ -53,7 +54,8 @@ pub fn ndt_search(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64
     Ok(measured)
 }
 
-/// Scores and aligns a scan of about 5,000 points that lies on the device, with one guess and with many.
+/// Scores and aligns a scan of about 5,000 points that lies on the device, with one guess and with
+/// many.
 ///
 /// # Errors
 /// Out of memory, or a lost device.

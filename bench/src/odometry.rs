@@ -8,7 +8,8 @@ use pointmill_synth::{Drive, DriveParams, Scene};
 /// Sweeps of the drive.
 const SWEEPS: usize = 30;
 
-/// Takes the sweeps of a drive to and fro, so that it never ends. They come from memory of the host, with the time of each point where they are distorted by motion.
+/// Takes the sweeps of a drive to and fro, so that it never ends. They come from memory of the
+/// host, with the time of each point where they are distorted by motion.
 ///
 /// # Errors
 /// Out of memory, or a lost device.

@@ -15,7 +15,8 @@ struct Bench<'a> {
     rounds: usize,
 }
 
-/// Pools a scene whose arrays lie on the device, in each layout, forward and backward, and finds points in boxes.
+/// Pools a scene whose arrays lie on the device, in each layout, forward and backward, and finds
+/// points in boxes.
 ///
 /// # Errors
 /// Out of memory, or a lost device.
@@ -81,7 +82,8 @@ impl Bench<'_> {
         Ok((times, input + rows * self.channels * values(params.mode) + coords + lists, Some(report.voxels)))
     }
 
-    /// As [`Bench::forward`], of the gradient of a scene that was not located before: what a gradient needs to know of one is kept.
+    /// As [`Bench::forward`], of the gradient of a scene that was not located before: what a
+    /// gradient needs to know of one is kept.
     fn backward(
         &self,
         params: &RoiPoolParams,

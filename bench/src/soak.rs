@@ -1,4 +1,5 @@
-//! Many sweeps through one process: whether its memory stays as it is, and whether threads that share a device get the bits of one alone.
+//! Many sweeps through one process: whether its memory stays as it is, and whether threads that
+//! share a device get the bits of one alone.
 
 use bytemuck::{NoUninit, Pod, cast_slice};
 use pointmill::icp::{Aligner, IcpParams};
@@ -13,10 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use std::{io, thread};
 
-/// Sweeps after which memory is expected to stay as it is. They are all different, and then they come again: a workspace is as large as the largest of
-/// what it has seen, so that with new sweeps it would still grow a little now and then, and hide what leaks.
+/// Sweeps after which memory is expected to stay as it is. They are all different, and then they
+/// come again: a workspace is as large as the largest of what it has seen, so that with new sweeps
+/// it would still grow a little now and then, and hide what leaks.
 pub const SETTLED: usize = 200;
-/// Sweeps whose sizes are all different; then the sizes come again, so that the largest comes before memory has settled.
+/// Sweeps whose sizes are all different; then the sizes come again, so that the largest comes
+/// before memory has settled.
 const SIZES: usize = 50;
 /// Points of the smallest and the largest sweep.
 const LEAST: usize = 500;
@@ -24,7 +27,8 @@ const MOST: usize = 20_000;
 /// Boxes, and values a feature has.
 const BOXES: usize = 48;
 const CHANNELS: usize = 8;
-/// Of icp: every so many-th point of a sweep is in one cloud, and one halfway between in the other; and the most steps.
+/// Of icp: every so many-th point of a sweep is in one cloud, and one halfway between in the other;
+/// and the most steps.
 const EVERY: usize = 8;
 const MOST_STEPS: usize = 3;
 
@@ -47,7 +51,8 @@ impl SoakOperator {
     pub const ALL: [Self; 4] = [Self::Voxelize, Self::RoiPool, Self::Ndt, Self::Icp];
 }
 
-/// The sweeps of a soak: windows of a synthetic drive and of a street with boxes, of many sizes, the same in every run.
+/// The sweeps of a soak: windows of a synthetic drive and of a street with boxes, of many sizes,
+/// the same in every run.
 #[derive(Debug)]
 pub struct Soak {
     drive: Vec<pointmill::PointCloud>,
@@ -72,14 +77,15 @@ pub struct SoakPass {
     pub points: u64,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// The host's memory that the process had in the first tenth of the sweeps after the 200th, in bytes, the mean; null where the system does not
-    /// tell, or there were no sweeps then.
+    /// The host's memory that the process had in the first tenth of the sweeps after the 200th, in
+    /// bytes, the mean; null where the system does not tell, or there were no sweeps then.
     pub settled_bytes: Option<u64>,
     /// The same of the last tenth.
     pub last_bytes: Option<u64>,
     /// The most that it had at any time.
     pub most_bytes: Option<u64>,
-    /// By how much the last tenth has more than the first, as a part of it; negative if it has less.
+    /// By how much the last tenth has more than the first, as a part of it; negative if it has
+    /// less.
     pub growth: Option<f64>,
     /// As `growth`, of the GPU's memory that is taken; null on the CPU.
     pub device_growth: Option<f64>,
@@ -106,7 +112,8 @@ impl Soak {
 
     /// Where the window of sweep `i` among `n` points starts, and how many points it has.
     fn window(i: usize, n: usize) -> (usize, usize) {
-        // 23 and 50 have no common divisor: each size once in so many sweeps, and large ones between small ones.
+        // 23 and 50 have no common divisor: each size once in so many sweeps, and large ones
+        // between small ones.
         let size = i * 23 % SIZES;
         let len = (LEAST + (MOST - LEAST) * size / (SIZES - 1)).min(n);
         (mix((i % SETTLED) as u64) as usize % (n - len + 1), len)
@@ -119,11 +126,13 @@ impl Soak {
         Points::new(&cloud.data()[start * columns..(start + len) * columns], columns).expect("a part of a cloud")
     }
 
-    /// Takes `sweeps` sweeps through an operator: by one thread of the CPU, then by one thread and by `threads` threads that share the device. Each
-    /// pass is told as soon as it is over, and asks between sweeps whether to go on.
+    /// Takes `sweeps` sweeps through an operator: by one thread of the CPU, then by one thread and
+    /// by `threads` threads that share the device. Each pass is told as soon as it is over, and
+    /// asks between sweeps whether to go on.
     ///
     /// # Errors
-    /// Out of memory, a lost device, or what `tell` returns; whatever was found until `goes_on` says no.
+    /// Out of memory, a lost device, or what `tell` returns; whatever was found until `goes_on`
+    /// says no.
     pub fn run<E: From<Error>>(
         &self,
         operator: SoakOperator,
@@ -379,7 +388,8 @@ fn hash_of<T: NoUninit>(hash: u64, values: &[T]) -> u64 {
     mix(words.iter().fold(hash ^ words.len() as u64, step))
 }
 
-/// A hash of all arrays of a result: on the CPU where they lie, so that what is seen is the memory of the operator and not of copies.
+/// A hash of all arrays of a result: on the CPU where they lie, so that what is seen is the memory
+/// of the operator and not of copies.
 fn hash_voxels(voxels: &Voxels) -> Result<u64> {
     voxels.specs()?.iter().try_fold(0, |hash, spec| {
         let len = spec.shape.num_values();

@@ -30,7 +30,8 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Runs every case so many times on a device with this copy rate, and shows each measurement at once.
+    /// Runs every case so many times on a device with this copy rate, and shows each measurement at
+    /// once.
     ///
     /// # Errors
     /// What an operator or `show` returns.
@@ -60,7 +61,8 @@ impl Suite {
                 for map in &maps {
                     show(&[ndt_build(stream, map, rounds, rate)?])?;
                 }
-                // One million points to search for, in a drive and in no order; a scan against the map of the last case.
+                // One million points to search for, in a drive and in no order; a scan against the
+                // map of the last case.
                 for map in &maps[1..3] {
                     show(&ndt_search(stream, map, rounds, rate)?)?;
                 }

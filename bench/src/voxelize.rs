@@ -9,7 +9,8 @@ const SWEEPS: usize = 32;
 /// Clouds of more points than this are not measured many in one call.
 const SMALL: usize = 200_000;
 
-/// Voxelizes a cloud whose points lie on the device: means in both orders, padded points, a full-size result that needs no wait, and small clouds also many in one call.
+/// Voxelizes a cloud whose points lie on the device: means in both orders, padded points, a
+/// full-size result that needs no wait, and small clouds also many in one call.
 ///
 /// # Errors
 /// Out of memory, or a lost device.

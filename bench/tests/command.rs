@@ -30,8 +30,8 @@ fn described() -> BTreeMap<String, BTreeMap<String, String>> {
     tables
 }
 
-/// Returns true if a value has one of the types of a cell, such as `number or null`, or is one of its
-/// names in backquotes.
+/// Returns true if a value has one of the types of a cell, such as `number or null`, or is one of
+/// its names in backquotes.
 fn has_type(value: &Value, types: &str) -> bool {
     types.split(" or ").flat_map(|names| names.split(", ")).any(|name| match name {
         name if name.starts_with('`') => value.as_str() == Some(name.trim_matches('`')),

@@ -7,7 +7,8 @@ use pointmill_kernels::{MODULES, Module};
 use std::path::Path;
 use std::process::Command;
 
-/// The GPUs: T4; A100 and Orin; RTX 30 and A10; RTX 40 and L4; H100 and H200; B200; RTX 50. Others are served by the PTX.
+/// The GPUs: T4; A100 and Orin; RTX 30 and A10; RTX 40 and L4; H100 and H200; B200; RTX 50. Others
+/// are served by the PTX.
 const CAPABILITIES: [(u8, u8); 7] = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)];
 
 /// Assembles all modules and writes a file for each.

@@ -2,7 +2,8 @@
 
 use pointmill_kernels::{MODULES, Module, Properties};
 
-/// The modules' texts, in the order of [`MODULES`]: what the compiler wrote before the first function, and the module's entries with their performance directives.
+/// The modules' texts, in the order of [`MODULES`]: what the compiler wrote before the first
+/// function, and the module's entries with their performance directives.
 pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
     let (head, mut functions) = parts(text);
     let mut texts = Vec::new();
@@ -27,7 +28,8 @@ struct Function<'a> {
     text: &'a str,
 }
 
-/// The lines before the first function, and the functions. A function is announced by a comment and ends where the next is announced.
+/// The lines before the first function, and the functions. A function is announced by a comment and
+/// ends where the next is announced.
 fn parts(text: &str) -> (Vec<&str>, Vec<Function<'_>>) {
     let starts: Vec<usize> = text.match_indices("\t// .globl\t").map(|(at, _)| at).collect();
     let first = starts.first().copied().unwrap_or(text.len());
@@ -57,7 +59,8 @@ fn head_of(head: &[&str], own: &str, module: &Module) -> String {
     format!("// Kernels of {}.\n{head}\n{own}", module.folder)
 }
 
-/// An entry with the performance directives of its kernel behind its parameters; rustc has no attribute for them.
+/// An entry with the performance directives of its kernel behind its parameters; rustc has no
+/// attribute for them.
 fn with_directives(text: &str, kernel: &Properties) -> Result<String, String> {
     let mut text: String =
         text.lines().filter(|line| !line.starts_with(".global ")).fold(String::new(), |text, line| text + line + "\n");

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Why each flag is there:
-/// - `sm_70` and PTX 7.8: runs on every GPU since Volta with a driver since 520, and has all that the kernels use;
+/// - `sm_70` and PTX 7.8: runs on every GPU since Volta with a driver since 520, and has all that
+///   the kernels use;
 /// - `nvptx-fma-level=0`: no contraction of `a * b + c`, so that the GPU rounds as the CPU does;
 /// - `unroll-threshold`: arrays that live in registers need their loops unrolled, or they spill;
-/// - `always-inline` before all other passes: rustc does not mark functions convergent, so as long as a helper with a shuffle or a barrier in it is a
-///   call, LLVM may copy that call into both sides of a branch, and lanes of a warp would wait at different copies;
+/// - `always-inline` before all other passes: rustc does not mark functions convergent, so as long
+///   as a helper with a shuffle or a barrier in it is a call, LLVM may copy that call into both
+///   sides of a branch, and lanes of a warp would wait at different copies;
 /// - `immediate-abort`: no panic machinery; `emit=asm`: the PTX text is the assembly.
 const RUSTFLAGS: &str = "-C target-cpu=sm_70 -C target-feature=+ptx78 -C llvm-args=-nvptx-fma-level=0 \
     -C llvm-args=-unroll-threshold=4000 -C no-prepopulate-passes -C passes=always-inline,default<O3> \
@@ -121,7 +123,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Fast and on any toolchain; `--check`, which needs the sources of core, compares the text itself.
+    /// Fast and on any toolchain; `--check`, which needs the sources of core, compares the text
+    /// itself.
     #[test]
     fn the_committed_ptx_is_of_todays_sources() {
         let hash = format!("sources {:016x}.", source_hash(&root()).unwrap());
@@ -135,7 +138,8 @@ mod tests {
         }
     }
 
-    /// The driver translates all of a module's text when its first kernel is launched. A loop that the compiler writes out shows here.
+    /// The driver translates all of a module's text when its first kernel is launched. A loop that
+    /// the compiler writes out shows here.
     #[test]
     fn no_kernel_is_long() {
         for module in &MODULES {

@@ -33,7 +33,8 @@ pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
 }
 
-/// The items of a list or an array, at most so many. Memory is taken for items that are there, whatever length the object says.
+/// The items of a list or an array, at most so many. Memory is taken for items that are there,
+/// whatever length the object says.
 pub(crate) fn list<'py, T: FromPyObjectOwned<'py>>(
     object: &Bound<'py, PyAny>,
     name: &str,

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-/// The clouds of a topic of a bag, in the order of the times at which they were recorded: a sequence that reads each cloud when it is asked for.
+/// The clouds of a topic of a bag, in the order of the times at which they were recorded: a
+/// sequence that reads each cloud when it is asked for.
 #[pyclass(frozen, sequence, module = "pointmill")]
 pub(crate) struct BagClouds {
     bag: Arc<Bag>,
@@ -96,7 +97,8 @@ impl BagClouds {
         &self.of().name
     }
 
-    /// Whether the file was cut: clouds behind the cut are missing, and an iteration ends with an error.
+    /// Whether the file was cut: clouds behind the cut are missing, and an iteration ends with an
+    /// error.
     #[getter]
     fn cut(&self) -> bool {
         self.bag.cut().is_some()

@@ -1,7 +1,8 @@
 //! Operators that keep their memory between calls.
 //!
-//! A call takes an operator of its place and parameters out of the cache and puts it back when its work is queued, so that calls that follow each other allocate nothing, and
-//! calls of several threads never wait for each other. The cache is short: what was not used for long goes.
+//! A call takes an operator of its place and parameters out of the cache and puts it back when its
+//! work is queued, so that calls that follow each other allocate nothing, and calls of several
+//! threads never wait for each other. The cache is short: what was not used for long goes.
 
 use crate::arrays::Place;
 use crate::errors::{Names, OrRaise};
@@ -36,8 +37,9 @@ struct CacheEntry<P, V> {
     cached: CachedWorker<V>,
 }
 
-/// Operators that nobody uses at the moment, the last used last. A forked process begins with none: those of its parent may be in the hands of a thread that it has not, and
-/// those of a GPU are not its own.
+/// Operators that nobody uses at the moment, the last used last. A forked process begins with none:
+/// those of its parent may be in the hands of a thread that it has not, and those of a GPU are not
+/// its own.
 pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<VecDeque<CacheEntry<P, V>>>>);
 
 impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
@@ -49,7 +51,9 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
         self.0.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls an operator for a place and parameters: `take` looks at it and takes the arguments, `work` runs without the interpreter's lock (see [`interrupt::run`]). Errors name arguments as `names` does.
+    /// Calls an operator for a place and parameters: `take` looks at it and takes the arguments,
+    /// `work` runs without the interpreter's lock (see [`interrupt::run`]). Errors name arguments
+    /// as `names` does.
     pub(crate) fn call<J, R, E>(
         &'static self,
         py: Python<'_>,
@@ -100,7 +104,8 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
     /// Puts an operator back.
     pub(crate) fn put(&'static self, place: Place, params: P, cached: CachedWorker<V>) {
         if cached.stream.is_capturing().unwrap_or(true) {
-            // A graph may use its memory as long as the process lives; the next call makes another one.
+            // A graph may use its memory as long as the process lives; the next call makes another
+            // one.
             std::mem::forget(cached);
             return;
         }

@@ -90,7 +90,8 @@ impl CloudData {
     }
 }
 
-/// An origin: three numbers, or ``"auto"`` for the one of float64 coordinates of the host; without either that of a scan. None where there is none.
+/// An origin: three numbers, or ``"auto"`` for the one of float64 coordinates of the host; without
+/// either that of a scan. None where there is none.
 pub(crate) fn origin(
     (points, name): (&Bound<'_, PyAny>, &'static str),
     origin: Option<&Bound<'_, PyAny>>,
@@ -112,7 +113,8 @@ pub(crate) fn origin(
     Ok(Some(auto_origin(&xyz)).filter(|origin| *origin != [0.0; 3]))
 }
 
-/// What points of float64 are less before they become float32: an origin that the caller gave, or that of a scan. None where there is neither.
+/// What points of float64 are less before they become float32: an origin that the caller gave, or
+/// that of a scan. None where there is neither.
 pub(crate) fn subtracted(
     points: (&Bound<'_, PyAny>, &'static str),
     origin: Option<&Bound<'_, PyAny>>,
@@ -127,7 +129,8 @@ fn is_f64(points: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(points.hasattr("dtype")? && points.getattr("dtype")?.str()?.to_string_lossy().ends_with("float64"))
 }
 
-/// Points of float64, or of a scan, less an origin, as an array of float32 of the same library and on the same device; others as they are.
+/// Points of float64, or of a scan, less an origin, as an array of float32 of the same library and
+/// on the same device; others as they are.
 pub(crate) fn local<'py>(points: &Bound<'py, PyAny>, origin: [f64; 3]) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(scan) = points.cast::<Scan>() {
         return scan.get().about(points.py(), origin);

@@ -1,4 +1,5 @@
-//! The library's defaults, for the test that compares signatures with them: pyo3 shows literals alone.
+//! The library's defaults, for the test that compares signatures with them: pyo3 shows literals
+//! alone.
 
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 
 /// The points of a sweep in the frame of the poses, each moved by the pose of its own time.
 ///
-/// Between two poses the sensor moves and turns at constant speed, before the first and after the last one as beside them.
+/// Between two poses the sensor moves and turns at constant speed, before the first and after the
+/// last one as beside them.
 ///
 /// Parameters
 /// ----------

@@ -1,6 +1,8 @@
-//! The end of the interpreter: a thread whose work ends after it has begun is parked, and takes the interpreter's lock no more.
+//! The end of the interpreter: a thread whose work ends after it has begun is parked, and takes the
+//! interpreter's lock no more.
 //!
-//! Before 3.14 the interpreter ends a thread that asks for its lock by unwinding the thread's stack, through frames of Rust. Later versions park it themselves.
+//! Before 3.14 the interpreter ends a thread that asks for its lock by unwinding the thread's
+//! stack, through frames of Rust. Later versions park it themselves.
 
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -14,7 +16,8 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// Threads that have begun to take the lock. A forked process has none of its parent's.
 static TAKING: pointmill::device::PerProcess<AtomicUsize> = pointmill::device::PerProcess::new(AtomicUsize::default);
 
-/// How long others are waited for: those that take the lock, and callbacks that wait for this thread in their turn.
+/// How long others are waited for: those that take the lock, and callbacks that wait for this
+/// thread in their turn.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often is looked.
@@ -25,7 +28,8 @@ thread_local! {
     static ENDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` without the interpreter's lock. If the interpreter ends meanwhile, this does not return, but in the thread that ends it.
+/// Runs `work` without the interpreter's lock. If the interpreter ends meanwhile, this does not
+/// return, but in the thread that ends it.
 #[expect(clippy::disallowed_methods, reason = "the one place that may")]
 pub(crate) fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
     let result = py.detach(|| {
@@ -37,7 +41,8 @@ pub(crate) fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send)
     result
 }
 
-/// Runs `work` with the interpreter's lock amid work without it. If the interpreter ends, this does not return.
+/// Runs `work` with the interpreter's lock amid work without it. If the interpreter ends, this does
+/// not return.
 #[expect(clippy::disallowed_methods, reason = "the one place that may")]
 pub(crate) fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     begin_to_take_or_park();
@@ -73,7 +78,8 @@ fn begin_to_take_or_park() {
     }
 }
 
-/// Waits until the process has ended. A callback of the end may wait for this thread: then the interpreter does not end for long, and the thread goes on.
+/// Waits until the process has ended. A callback of the end may wait for this thread: then the
+/// interpreter does not end for long, and the thread goes on.
 fn park() {
     let start = Instant::now();
     while is_finalizing() || start.elapsed() < PATIENCE {
@@ -82,7 +88,8 @@ fn park() {
     TAKING.get().fetch_add(1, Ordering::SeqCst);
 }
 
-/// Whether the interpreter takes threads apart, as far as it tells: `Py_IsFinalizing`, which has an underscore before 3.13.
+/// Whether the interpreter takes threads apart, as far as it tells: `Py_IsFinalizing`, which has an
+/// underscore before 3.13.
 fn is_finalizing() -> bool {
     #[cfg(target_os = "linux")]
     {

@@ -124,7 +124,8 @@ impl<T> OrRaise<T> for Result<T, CallError> {
     }
 }
 
-/// An error of a file: what the system refuses is the `OSError` of its kind, what the file holds a `ValueError`.
+/// An error of a file: what the system refuses is the `OSError` of its kind, what the file holds a
+/// `ValueError`.
 pub(crate) fn file(error: IoError) -> PyErr {
     let text = words(&error);
     match error {

@@ -22,7 +22,8 @@ pub(crate) enum Effort {
     Short,
     /// Done by a team of threads that takes up no work of other calls. Ctrl-C ends it.
     Long,
-    /// As `Long`, of something that must not be left half-changed: after Ctrl-C it goes on to its end, unheard.
+    /// As `Long`, of something that must not be left half-changed: after Ctrl-C it goes on to its
+    /// end, unheard.
     Whole,
 }
 
@@ -42,11 +43,13 @@ impl Effort {
     }
 }
 
-/// Runs `work` without the interpreter's lock. If it is long, Ctrl-C is answered meanwhile: the exception is raised at once, and the work ends soon, unheard with all that it owns.
-/// Where the system refuses threads, the calling one does the work, and Ctrl-C is answered when it is done.
+/// Runs `work` without the interpreter's lock. If it is long, Ctrl-C is answered meanwhile: the
+/// exception is raised at once, and the work ends soon, unheard with all that it owns. Where the
+/// system refuses threads, the calling one does the work, and Ctrl-C is answered when it is done.
 ///
-/// What `work` needs of the interpreter's objects is `held`, and is let go with the lock. Without it pyo3 notes what is to be let go in a list behind a lock of its own, which a
-/// child that is forked at that moment would wait for without an end.
+/// What `work` needs of the interpreter's objects is `held`, and is let go with the lock. Without
+/// it pyo3 notes what is to be let go in a list behind a lock of its own, which a child that is
+/// forked at that moment would wait for without an end.
 pub(crate) fn run<H, R, F>(py: Python<'_>, effort: Effort, held: H, work: F) -> PyResult<R>
 where
     H: Send + Sync + 'static,

@@ -1,4 +1,5 @@
-//! pointmill for Python: arrays in and out, one file or folder an operator. What a call means is said in the library.
+//! pointmill for Python: arrays in and out, one file or folder an operator. What a call means is
+//! said in the library.
 
 // Comments of functions and classes are Python's docstrings, in the words and marks of its readers.
 #![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, rustdoc::invalid_rust_codeblocks)]
@@ -87,13 +88,17 @@ mod _pointmill {
         });
     }
 
-    /// Set the number of threads that operators work with on the CPU, in this process and in those that it forks afterwards.
+    /// Set the number of threads that operators work with on the CPU, in this process and in those
+    /// that it forks afterwards.
     ///
-    /// Without it a process has as many as there are cores, or as the environment variable ``RAYON_NUM_THREADS`` says when the first work begins; a process that was forked after
-    /// ``import pointmill`` has one, or as many as that variable says. Results never depend on the number.
+    /// Without it a process has as many as there are cores, or as the environment variable
+    /// ``RAYON_NUM_THREADS`` says when the first work begins; a process that was forked after
+    /// ``import pointmill`` has one, or as many as that variable says. Results never depend on the
+    /// number.
     ///
-    /// It is the number for one call. Short calls work in the calling thread alone, long ones on threads of their own: calls of several Python threads do not wait for each other, and
-    /// share this number.
+    /// It is the number for one call. Short calls work in the calling thread alone, long ones on
+    /// threads of their own: calls of several Python threads do not wait for each other, and share
+    /// this number.
     ///
     /// Parameters
     /// ----------
@@ -112,7 +117,8 @@ mod _pointmill {
         detached(py, || pointmill::set_num_threads(threads)).or_raise(&[])
     }
 
-    /// The names of the devices that operators work on, as ``pointmill devices`` lists them: the CPU, then the NVIDIA GPUs that answer.
+    /// The names of the devices that operators work on, as ``pointmill devices`` lists them: the
+    /// CPU, then the NVIDIA GPUs that answer.
     ///
     /// Returns
     /// -------

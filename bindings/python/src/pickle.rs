@@ -18,7 +18,8 @@ pub(crate) trait Fields: PyClass {
     fn of(fields: &Bound<'_, PyDict>) -> PyResult<Self>;
 }
 
-/// All fields of a class, in any order; then those that are made of attributes with other names, by functions that take all fields, and these names.
+/// All fields of a class, in any order; then those that are made of attributes with other names, by
+/// functions that take all fields, and these names.
 macro_rules! fields {
     ($class:ty { $($field:ident),+ $(,)? } $({ $($own:ident: $of:path),+ } of [$($name:literal),+])?) => {
         impl $crate::pickle::Fields for $class {

@@ -91,7 +91,8 @@ fn on_host(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(V
     }
 }
 
-/// Poses, and whether there is one alone: `[6]` or `[P, 6]` of x, y, z, roll, pitch, yaw, or `[4, 4]` or `[P, 4, 4]` of rigid transforms.
+/// Poses, and whether there is one alone: `[6]` or `[P, 6]` of x, y, z, roll, pitch, yaw, or
+/// `[4, 4]` or `[P, 4, 4]` of rigid transforms.
 pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose>, bool)> {
     let expected =
         "poses of shape [6] or [P, 6] (x, y, z, roll, pitch, yaw), or rigid transforms of shape [4, 4] or [P, 4, 4]";

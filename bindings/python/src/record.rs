@@ -35,8 +35,8 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// The fields of a record, and of the records in it. Optional records and lists of records are left out.
-    /// Arrays are of this type.
+    /// The fields of a record, and of the records in it. Optional records and lists of records are
+    /// left out. Arrays are of this type.
     pub(crate) fn record<T: Record>(self, array: &str) -> Self {
         self.fields(T::FIELDS, array)
     }
@@ -108,8 +108,9 @@ fn doc(field: &Field) -> String {
     }
 }
 
-/// The first paragraph of a doc comment in the words and marks of Python: one line, links without their targets, two
-/// backticks for one, and `None` for none. What is of Rust or JSON alone belongs into another paragraph.
+/// The first paragraph of a doc comment in the words and marks of Python: one line, links without
+/// their targets, two backticks for one, and `None` for none. What is of Rust or JSON alone belongs
+/// into another paragraph.
 fn plain(doc: &str) -> String {
     let first = doc.split("\n\n").next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");

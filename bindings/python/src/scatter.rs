@@ -104,9 +104,11 @@ fn reduced<T: Scattered + Value, I: RowNumber + bytemuck::Pod>(
     Ok((backend.give_values(out, &[rows, columns])?.unbind(), from))
 }
 
-/// Reduces the rows of `features` ``[N, F]`` that `index` ``[N]`` puts into the same row of the result, -1 for none; for ``pointmill.torch``.
+/// Reduces the rows of `features` ``[N, F]`` that `index` ``[N]`` puts into the same row of the
+/// result, -1 for none; for ``pointmill.torch``.
 ///
-/// With `places` there is a second array for minima and maxima: the row that each came from, -1 for none. Errors speak of the index as `name`.
+/// With `places` there is a second array for minima and maxima: the row that each came from, -1 for
+/// none. Errors speak of the index as `name`.
 #[pyfunction]
 #[pyo3(signature = (features, index, rows, reduce, *, places, name))]
 pub(crate) fn scatter(
@@ -144,7 +146,8 @@ fn gradient<T: Scattered + Value, I: RowNumber + bytemuck::Pod>(
     Ok(call.values.backend().give_values(out, &[n, columns])?.unbind())
 }
 
-/// The gradient of the features of :func:`scatter` from that of its result, ``[rows, F]``; for ``pointmill.torch``.
+/// The gradient of the features of :func:`scatter` from that of its result, ``[rows, F]``; for
+/// ``pointmill.torch``.
 #[pyfunction]
 #[pyo3(signature = (grad, index, places, reduce))]
 pub(crate) fn scatter_gradient(

@@ -27,7 +27,8 @@ pub fn cpu_beside(device: &Device) -> Result<Device, Failure> {
     Ok(if device.is_cpu() { Device::cpu_with_threads(1)? } else { Device::cpu() })
 }
 
-/// The device with its product name or number of threads: `cpu (16 threads)`, `cuda:0 (NVIDIA H200)`.
+/// The device with its product name or number of threads: `cpu (16 threads)`,
+/// `cuda:0 (NVIDIA H200)`.
 pub fn describe(device: &Device) -> String {
     match device.info() {
         Ok(Some(info)) => format!("{device} ({})", info.name),

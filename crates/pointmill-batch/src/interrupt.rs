@@ -1,4 +1,5 @@
-//! Signals that ask for an end. The work stops between two steps, or is ended between two writes, so that every file is whole or missing.
+//! Signals that ask for an end. The work stops between two steps, or is ended between two writes,
+//! so that every file is whole or missing.
 
 use crate::failure::Failure;
 use crate::json::{ErrorRecord, line_of};

@@ -1,6 +1,7 @@
 //! The envelopes of the JSON lines: what is the same for every command is defined here once.
 //!
-//! A command adds its own fields to an envelope by flattening. `docs/json.md` and `docs/json.schema.json` are generated from these types and the types of the commands.
+//! A command adds its own fields to an envelope by flattening. `docs/json.md` and
+//! `docs/json.schema.json` are generated from these types and the types of the commands.
 
 use crate::device;
 use crate::failure::Failure;
@@ -50,7 +51,8 @@ pub struct Begin<P> {
     pub run: Run,
     /// The number of inputs.
     pub inputs: usize,
-    /// What coordinates are relative to: x, y, z in metres, added to those of a result; absent if it is zero.
+    /// What coordinates are relative to: x, y, z in metres, added to those of a result; absent if
+    /// it is zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<[f64; 3]>,
     /// The fields of the command.
@@ -64,7 +66,8 @@ pub struct Begin<P> {
 pub struct Notes {
     /// What is unusual about the input.
     pub warnings: Vec<String>,
-    /// Points that were read of an input that is damaged, with `--salvage`; of a bag in `info`, messages. Absent if the input is whole.
+    /// Points that were read of an input that is damaged, with `--salvage`; of a bag in `info`,
+    /// messages. Absent if the input is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub salvaged: Option<u64>,
 }
@@ -158,7 +161,8 @@ pub struct FrameCpu {
     pub ms: f64,
     /// Time on the CPU divided by the time on the device.
     pub ratio: f64,
-    /// Whether all arrays and the report are equal, bit for bit. Null where only the `summary` can compare.
+    /// Whether all arrays and the report are equal, bit for bit. Null where only the `summary` can
+    /// compare.
     pub equal: Option<bool>,
     /// The names of the arrays that differ.
     pub differs: Vec<String>,
@@ -205,7 +209,8 @@ pub struct Summary<T> {
     /// How many inputs were done, kept or failed.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Statistics of the frames' `ms`; null if there are none. With `--cpu`, each job makes one call before its first that is not timed.
+    /// Statistics of the frames' `ms`; null if there are none. With `--cpu`, each job makes one
+    /// call before its first that is not timed.
     pub ms: Option<Times>,
     /// The same work on the CPU; null without `--cpu`.
     pub cpu: Option<SummaryCpu>,
@@ -311,7 +316,8 @@ impl ErrorRecord {
     }
 }
 
-/// The names of the fields that differ between two results. Times, whose names end in `_ms`, are left out.
+/// The names of the fields that differ between two results. Times, whose names end in `_ms`, are
+/// left out.
 pub fn differences(a: &impl Serialize, b: &impl Serialize) -> Vec<String> {
     let [a, b] = [fields(a), fields(b)];
     a.into_iter().zip(b).filter(|(a, b)| a != b).map(|((name, _), _)| name).collect()

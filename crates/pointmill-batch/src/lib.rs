@@ -1,10 +1,13 @@
 //! Runs a command over any number of inputs, one like a thousand.
 //!
-//! A program implements [`batch::Command`] for what it does with one input. This crate does the rest: it finds the inputs, takes them through workers in their order, resumes
-//! what an earlier run left, writes files whole or not at all, answers signals, and prints a table for people or JSON lines for machines. The command line of pointmill is
-//! such a program. The crate knows no operator.
+//! A program implements [`batch::Command`] for what it does with one input. This crate does the
+//! rest: it finds the inputs, takes them through workers in their order, resumes what an earlier
+//! run left, writes files whole or not at all, answers signals, and prints a table for people or
+//! JSON lines for machines. The command line of pointmill is such a program. The crate knows no
+//! operator.
 //!
-//! Imports go one way: [`batch`] uses [`inputs`], [`outputs`] and [`flags`], which use the small modules.
+//! Imports go one way: [`batch`] uses [`inputs`], [`outputs`] and [`flags`], which use the small
+//! modules.
 #![forbid(unsafe_code)]
 
 pub mod batch;

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct Outputs {
     files: Vec<Option<PathBuf>>,
     folder: Option<PathBuf>,
-    /// The folders that were made, the innermost first. Those that are empty in the end are removed.
+    /// The folders that were made, the innermost first. Those that are empty in the end are
+    /// removed.
     made: Vec<PathBuf>,
 }
 
@@ -55,7 +56,8 @@ impl Outputs {
         }
     }
 
-    /// The same where a folder or a pattern was given: a name that does not end in `.npz` is a folder, however many files were found.
+    /// The same where a folder or a pattern was given: a name that does not end in `.npz` is a
+    /// folder, however many files were found.
     pub fn of_many(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
         match out {
             Some(folder) if !has_extension(folder, "npz") => Self::folder("--out", folder, "npz", sources),
@@ -114,7 +116,8 @@ impl Outputs {
         self.files[i].as_deref()
     }
 
-    /// Where the file of input `i` is written. A symbolic link in a folder is replaced; a link that the user named is followed.
+    /// Where the file of input `i` is written. A symbolic link in a folder is replaced; a link that
+    /// the user named is followed.
     pub fn place(&self, i: usize) -> Option<Place<'_>> {
         Some(Place { path: self.of(i)?, follow_links: self.folder.is_none() })
     }
@@ -124,7 +127,8 @@ impl Outputs {
     }
 }
 
-/// Checks the file that a flag names, before any work. Its name must end in one of `extensions`, which is returned.
+/// Checks the file that a flag names, before any work. Its name must end in one of `extensions`,
+/// which is returned.
 pub fn plan_file<'a>(flag: &str, out: &Path, extensions: &[&'a str], inputs: &[&Path]) -> Result<&'a str, Failure> {
     let extension = out.extension().and_then(|e| e.to_str()).filter(|_| !is_folder(out));
     let known = extension.and_then(|extension| extensions.iter().find(|known| extension.eq_ignore_ascii_case(known)));
@@ -164,7 +168,8 @@ fn spare<'a, P: AsRef<Path>>(
     Ok(())
 }
 
-/// Fails before the work if the folder of a file to be written does not exist. Removes what killed runs left unfinished in it.
+/// Fails before the work if the folder of a file to be written does not exist. Removes what killed
+/// runs left unfinished in it.
 pub fn require_folder_of(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::metadata(folder) {

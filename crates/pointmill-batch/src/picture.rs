@@ -8,7 +8,8 @@ use pointmill_view::{Scene, ViewError, require_memory};
 use std::io::Write;
 use std::path::Path;
 
-/// Checks the name of a picture and its folder, before any work. Returns the extension, which is one of `extensions`.
+/// Checks the name of a picture and its folder, before any work. Returns the extension, which is
+/// one of `extensions`.
 pub fn plan<'a>(path: &Path, extensions: &[&'a str]) -> Result<&'a str, Failure> {
     let known = extensions.iter().find(|e| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(e)));
     let Some(known) = known else {
@@ -27,7 +28,8 @@ pub fn require_one(flag: &str, path: Option<&Path>, input: &str) -> Result<(), F
     })
 }
 
-/// Draws a scene as the name asks for, a page, an animation or a picture, and writes it, whole or not at all.
+/// Draws a scene as the name asks for, a page, an animation or a picture, and writes it, whole or
+/// not at all.
 pub fn save_scene(path: &Path, scene: &Scene) -> Result<(), Failure> {
     let is = |extension| has_extension(path, extension);
     let frames = if is("gif") { scene.frames() } else { 1 };

@@ -2,7 +2,8 @@
 //!
 //! With `--json` every line is `{"type": T, "data": {...}}`.
 //!
-//! `docs/json.md` has every line of every command, generated from the types in [`json`](crate::json) and in the modules of the commands.
+//! `docs/json.md` has every line of every command, generated from the types in
+//! [`json`](crate::json) and in the modules of the commands.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
@@ -48,7 +49,8 @@ impl Printer {
         if self.closed {
             return Ok(());
         }
-        // The lock is taken within: a write that is held back for an end must leave stdout to the last line.
+        // The lock is taken within: a write that is held back for an end must leave stdout to the
+        // last line.
         let write = || {
             let mut out = std::io::stdout().lock();
             out.write_all(bytes).and_then(|()| out.flush())

@@ -35,7 +35,8 @@ pub fn shortened(name: &str) -> String {
     format!("...{end}")
 }
 
-/// What pages call an input: the file's name alone, since pages are given away and folders tell of who made them; control bytes escaped.
+/// What pages call an input: the file's name alone, since pages are given away and folders tell of
+/// who made them; control bytes escaped.
 pub fn label(name: &str) -> String {
     escape(name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(name))
 }

@@ -44,11 +44,14 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Bin sweeps (LiDAR point clouds) into voxels. Without an input, the command uses 10 built-in synthetic sweeps
+    /// Bin sweeps (LiDAR point clouds) into voxels. Without an input, the command uses 10 built-in
+    /// synthetic sweeps
     Voxelize(VoxelizeArgs),
-    /// Pool point features in oriented boxes, or report which points lie in which box. Without an input, the command uses a built-in synthetic street
+    /// Pool point features in oriented boxes, or report which points lie in which box. Without an
+    /// input, the command uses a built-in synthetic street
     RoiPool(RoiPoolArgs),
-    /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans with a map
+    /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans
+    /// with a map
     Ndt {
         /// What to do
         #[command(subcommand)]
@@ -66,7 +69,8 @@ enum Command {
     Info(InfoArgs),
     /// Convert point-cloud files to another format
     Convert(ConvertArgs),
-    /// List the available devices. -v adds the driver, its kernel cache, the embedded kernels, and advice if no GPU is found
+    /// List the available devices. -v adds the driver, its kernel cache, the embedded kernels, and
+    /// advice if no GPU is found
     Devices,
     /// Write synthetic point clouds to files: the sweeps of a drive, or two scans of a figure
     Synth(SynthArgs),

@@ -19,16 +19,22 @@ const EXTENSIONS: [&str; 9] = ["npy", "npz", "ply", "pcd", "bin", "feather", "ar
 /// `pointmill convert`
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input,
+    /// which needs --format
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows of x, y, z, intensity), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
+    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array
+    /// `points`), .ply and .pcd (binary), .bin (raw f32 rows of x, y, z, intensity), .feather,
+    /// .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
+    /// NAME.FORMAT
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
     out: PathBuf,
     /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(EXTENSIONS))]
     to: Option<String>,
-    /// Write all columns to .bin files, which have no names of columns, and not only x, y, z, intensity, which every command reads by default. A name ending in .pcd.bin has all columns always
+    /// Write all columns to .bin files, which have no names of columns, and not only x, y, z,
+    /// intensity, which every command reads by default. A name ending in .pcd.bin has all columns
+    /// always
     #[arg(long)]
     all_columns: bool,
     #[command(flatten)]
@@ -133,8 +139,8 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
 /// The columns of `.bin` files.
 const KITTI: [&str; 4] = ["x", "y", "z", "intensity"];
 
-/// The rows of a `.bin` file, and the names of the columns that it does not have. The intensity is the column of its name, else the fourth if that has no
-/// name of its own, else zero.
+/// The rows of a `.bin` file, and the names of the columns that it does not have. The intensity is
+/// the column of its name, else the fourth if that has no name of its own, else zero.
 fn kitti(scan: &Scan) -> (Vec<f32>, Vec<String>) {
     let width = scan.cloud.columns();
     let unnamed = |name: &str| matches!(name, "column3" | "c3");

@@ -16,11 +16,13 @@ pub(crate) struct Devices {
     version: &'static str,
     /// The CPU and the GPUs.
     devices: Vec<Entry>,
-    /// The oldest GPU that the kernels run on, such as `sm_70`; drivers compile them for newer ones.
+    /// The oldest GPU that the kernels run on, such as `sm_70`; drivers compile them for newer
+    /// ones.
     ptx_target: &'static str,
     /// The version of PTX that the driver must support.
     ptx_version: &'static str,
-    /// Compute capabilities, major and minor, with machine code beside the PTX. Their GPUs, and those of a higher minor one, wait for no compiler.
+    /// Compute capabilities, major and minor, with machine code beside the PTX. Their GPUs, and
+    /// those of a higher minor one, wait for no compiler.
     machine_code: Vec<(u32, u32)>,
     /// The kernels that are embedded as PTX, by operator.
     modules: Vec<EmbeddedModule>,
@@ -36,7 +38,8 @@ pub(crate) struct Devices {
 pub(crate) struct Cache {
     /// The folder: `CUDA_CACHE_PATH`, else `~/.nv/ComputeCache`; null without a home.
     folder: Option<String>,
-    /// Whether `CUDA_CACHE_DISABLE` turns the cache off, so that every process compiles the kernels.
+    /// Whether `CUDA_CACHE_DISABLE` turns the cache off, so that every process compiles the
+    /// kernels.
     disabled: bool,
     /// Whether the folder exists.
     exists: bool,
@@ -66,7 +69,8 @@ pub(crate) struct Entry {
     driver: Option<String>,
 }
 
-/// Runs the command; `verbose` adds what people need to find out why a GPU does not answer or starts slowly.
+/// Runs the command; `verbose` adds what people need to find out why a GPU does not answer or
+/// starts slowly.
 pub(crate) fn run(verbose: bool, printer: &mut Printer) -> Result<(), Failure> {
     let (gpus, cuda_error) = match Device::list_cuda() {
         Ok(gpus) => (gpus, None),

@@ -35,7 +35,8 @@ impl Scans {
         Ok(())
     }
 
-    /// Draws the points of the map and the poses of all scans, both in global coordinates, below a title.
+    /// Draws the points of the map and the poses of all scans, both in global coordinates, below a
+    /// title.
     pub(crate) fn draw(self, path: &Path, map: &[[f64; 3]], poses: &[Pose], title: &str) -> Result<(), Failure> {
         require_memory(1, map.len())?;
         save_scene(path, &self.drive.finish(title, map, poses))

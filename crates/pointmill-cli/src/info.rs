@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input,
+    /// which needs --format
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
@@ -100,7 +101,8 @@ pub(crate) struct Cloud {
     bounds: Option<Bounds>,
     /// Points with a NaN or an infinity in x, y or z.
     nonfinite: usize,
-    /// What coordinates are relative to in results: x, y, z in metres, as `--local-origin` says. Bounds are global.
+    /// What coordinates are relative to in results: x, y, z in metres, as `--local-origin` says.
+    /// Bounds are global.
     origin: [f64; 3],
     /// The column with the times of points; null without one.
     times: Option<CloudTimes>,

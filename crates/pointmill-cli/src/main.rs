@@ -1,9 +1,11 @@
 //! `pointmill`: operators on point clouds, on the command line.
 //!
-//! Arguments go to the library, results to the printer; no algorithm and no file format is implemented here. Results are printed on stdout, everything about them on
-//! stderr. Exit codes: [`failure::Failure`]. JSON lines: [`json`].
+//! Arguments go to the library, results to the printer; no algorithm and no file format is
+//! implemented here. Results are printed on stdout, everything about them on stderr. Exit codes:
+//! [`failure::Failure`]. JSON lines: [`json`].
 //!
-//! Each command has a folder or a file. What all commands share is the crate `pointmill-batch`. `localize` reads its map as `ndt` does; no other command imports another.
+//! Each command has a folder or a file. What all commands share is the crate `pointmill-batch`.
+//! `localize` reads its map as `ndt` does; no other command imports another.
 #![forbid(unsafe_code)]
 
 mod cli;

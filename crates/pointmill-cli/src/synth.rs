@@ -28,7 +28,9 @@ const POSE: &str = "target_from_source.txt";
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// Folder to write to. drive: numbered sweeps and poses.txt. rabbit: two scans and the pose between them. A name that ends in .bin, .npy, .npz, .ply, .pcd, .feather or .csv writes only the first sweep of the drive
+    /// Folder to write to. drive: numbered sweeps and poses.txt. rabbit: two scans and the pose
+    /// between them. A name that ends in .bin, .npy, .npz, .ply, .pcd, .feather or .csv writes only
+    /// the first sweep of the drive
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// What to scan
@@ -37,7 +39,8 @@ pub(crate) struct SynthArgs {
     /// What the drive goes through [default: street]
     #[arg(long, value_name = "SCENE", value_parser = names::<Scene>(Scene::NAMES))]
     scene: Option<Scene>,
-    /// Leave the motion of the car in the sweeps: each point is in the frame of its own time, as a sensor measures it. Poses belong to the middle of a sweep, else to its start
+    /// Leave the motion of the car in the sweeps: each point is in the frame of its own time, as a
+    /// sensor measures it. Poses belong to the middle of a sweep, else to its start
     #[arg(long)]
     distort: bool,
     /// Write the true poses here, 12 numbers a line as in the KITTI benchmark, and no poses.txt
@@ -46,10 +49,14 @@ pub(crate) struct SynthArgs {
     /// Sweeps of the drive to write [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     sweeps: Option<u16>,
-    /// Seed of the street, the traffic and the noise. The built-in drive of the other commands uses 0
+    /// Seed of the street, the traffic and the noise. The built-in drive of the other commands uses
+    /// 0
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Format of the files. bin: raw f32 rows; read them with --columns 6 (rabbit: 3). npy, npz: an f32 array. ply, pcd, feather, csv: with column names. By default the extension of --out decides; in a folder the default is bin (rabbit and --distort: ply, which has the names of the columns)
+    /// Format of the files. bin: raw f32 rows; read them with --columns 6 (rabbit: 3). npy, npz: an
+    /// f32 array. ply, pcd, feather, csv: with column names. By default the extension of --out
+    /// decides; in a folder the default is bin (rabbit and --distort: ply, which has the names of
+    /// the columns)
     #[arg(long, value_parser = PossibleValuesParser::new(WRITTEN.map(Format::as_str)).try_map(|name| name.parse::<Format>()))]
     format: Option<Format>,
 }
@@ -194,7 +201,8 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
 }
 
-/// A sweep of a folder that is none of those to be written, which would lie beside poses that are not its own.
+/// A sweep of a folder that is none of those to be written, which would lie beside poses that are
+/// not its own.
 fn other_sweep(folder: &Path, written: &[String]) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let is_sweep = |name: &String| {
@@ -207,7 +215,8 @@ fn other_sweep(folder: &Path, written: &[String]) -> Option<String> {
 /// What the lines of `--poses` are.
 const KITTI: &str = "world_from_sensor, 12 numbers a row";
 
-/// When the pose of a sweep is taken, in seconds since the start of the drive: at the start of the sweep, or in the middle of the times of its points where they are distorted.
+/// When the pose of a sweep is taken, in seconds since the start of the drive: at the start of the
+/// sweep, or in the middle of the times of its points where they are distorted.
 fn moment(drive: &Drive, sweep: usize) -> f64 {
     let params = drive.params();
     let last = (params.azimuth_steps - 1) as f64 / params.azimuth_steps as f64;

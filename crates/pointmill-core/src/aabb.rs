@@ -2,8 +2,8 @@
 
 /// An axis-aligned box in metres, `min` and `max` corner.
 ///
-/// Nothing is checked here: an empty or inverted box is a value like any other, and the operator that takes the box
-/// says what it needs of it.
+/// Nothing is checked here: an empty or inverted box is a value like any other, and the operator
+/// that takes the box says what it needs of it.
 ///
 /// ```
 /// use pointmill_core::Aabb;

@@ -1,4 +1,5 @@
-//! Borrowed arrays of any shape and element type: the form in which results go to files, comparisons and bindings.
+//! Borrowed arrays of any shape and element type: the form in which results go to files,
+//! comparisons and bindings.
 
 use crate::ElementType;
 use alloc::vec::Vec;
@@ -72,7 +73,8 @@ impl From<ElementType> for Dtype {
 
 /// A borrowed array: a shape, and values in C order (the last index runs fastest).
 ///
-/// The constructors take any shape. [`ArrayView::fits`] says whether it holds as many values as there are; what writes an array checks it.
+/// The constructors take any shape. [`ArrayView::fits`] says whether it holds as many values as
+/// there are; what writes an array checks it.
 ///
 /// ```
 /// use pointmill_core::array::{ArrayView, Dtype, Values};
@@ -185,7 +187,8 @@ impl<'a> ArrayView<'a> {
     }
 }
 
-/// The number of values that a shape holds; `None` if it overflows. An axis of length 0 makes it 0, whatever the others are.
+/// The number of values that a shape holds; `None` if it overflows. An axis of length 0 makes it 0,
+/// whatever the others are.
 ///
 /// ```
 /// use pointmill_core::array::num_values;
@@ -200,7 +203,8 @@ pub fn num_values(shape: &[usize]) -> Option<usize> {
 
 /// A result in host memory that consists of named arrays.
 ///
-/// Files, comparisons and hashes are made from this list, so that a new array of a result is named once.
+/// Files, comparisons and hashes are made from this list, so that a new array of a result is named
+/// once.
 ///
 /// ```
 /// use pointmill_core::array::{ArrayView, NamedArrays};
@@ -213,11 +217,13 @@ pub fn num_values(shape: &[usize]) -> Option<usize> {
 /// assert_eq!(Counts(vec![3, 4]).arrays()[0].1.shape(), [2]);
 /// ```
 pub trait NamedArrays {
-    /// The name, shape, type and values of each array. Names differ, and their order is always the same.
+    /// The name, shape, type and values of each array. Names differ, and their order is always the
+    /// same.
     fn arrays(&self) -> Vec<(&'static str, ArrayView<'_>)>;
 }
 
-/// A result whose coordinates are about an origin: its arrays, then `origin`, `f64 [3]` in metres, unless that is zero.
+/// A result whose coordinates are about an origin: its arrays, then `origin`, `f64 [3]` in metres,
+/// unless that is zero.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a, R> {
     /// The result.

@@ -107,9 +107,11 @@ mod owned {
 
     /// An owned cloud: `[N, C]` row-major `f32`, the first three columns x, y, z in metres.
     ///
-    /// Other element types are cast once, here at the border: `f64` is rounded to the nearest `f32`, `f16` is exact.
+    /// Other element types are cast once, here at the border: `f64` is rounded to the nearest
+    /// `f32`, `f16` is exact.
     ///
-    /// Coordinates of maps are too large for an `f32`. The points of such a cloud are about an origin of `f64`: each stands for `origin + point`.
+    /// Coordinates of maps are too large for an `f32`. The points of such a cloud are about an
+    /// origin of `f64`: each stands for `origin + point`.
     ///
     /// ```
     /// use pointmill_core::PointCloud;
@@ -147,7 +149,8 @@ mod owned {
             Self { origin, ..self }
         }
 
-        /// The point that x, y, z are about, in metres; zero unless [`PointCloud::with_origin`] or a reader set another.
+        /// The point that x, y, z are about, in metres; zero unless [`PointCloud::with_origin`] or
+        /// a reader set another.
         pub const fn origin(&self) -> [f64; 3] {
             self.origin
         }

@@ -15,7 +15,8 @@ pub fn times(m: &Symmetric, v: [f64; 3]) -> [f64; 3] {
     [dot([m[0], m[1], m[2]], v), dot([m[1], m[3], m[4]], v), dot([m[2], m[4], m[5]], v)]
 }
 
-/// Most sweeps over the three entries beside the diagonal. Convergence is quadratic: random matrices take four or five.
+/// Most sweeps over the three entries beside the diagonal. Convergence is quadratic: random
+/// matrices take four or five.
 const MAX_SWEEPS: u32 = 16;
 
 /// Eigenvalues, ascending, and a vector of length one for each.
@@ -29,8 +30,9 @@ pub struct Eigen {
 
 /// Eigenvalues and eigenvectors of `a`, by Jacobi's rotations.
 ///
-/// **Accuracy**: each eigenvalue within a few roundings of the largest one's size. Only additions, multiplications, divisions and square roots are used, each
-/// rounded once, in one order; so every device makes the same bits. Entries that are not finite give values that are not.
+/// **Accuracy**: each eigenvalue within a few roundings of the largest one's size. Only additions,
+/// multiplications, divisions and square roots are used, each rounded once, in one order; so every
+/// device makes the same bits. Entries that are not finite give values that are not.
 ///
 /// ```
 /// use pointmill_core::eigen::eigen;
@@ -52,7 +54,8 @@ pub fn eigen(a: Symmetric) -> Eigen {
 
 /// [`eigen`] of several matrices, with the same bits.
 ///
-/// The rotations of one matrix wait for each other's roots and quotients. Those of several take turns, so a CPU works on all of them at the same time.
+/// The rotations of one matrix wait for each other's roots and quotients. Those of several take
+/// turns, so a CPU works on all of them at the same time.
 ///
 /// ```
 /// use pointmill_core::eigen::{eigen, eigen_each};

@@ -3,7 +3,8 @@
 use crate::half::{bf16_bits_from_f32, f16_bits_from_f32, f32_from_bf16_bits, f32_from_f16_bits};
 use crate::mean::canonical;
 
-/// The type of an array's values. Arithmetic is in `f32`; the half types are widened before and rounded once after it.
+/// The type of an array's values. Arithmetic is in `f32`; the half types are widened before and
+/// rounded once after it.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ElementType {

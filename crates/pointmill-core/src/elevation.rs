@@ -2,9 +2,11 @@
 
 use crate::float::sqrt;
 
-/// A point turned up by an angle, whose sine and cosine are given, about the axis across its own direction: its azimuth and its range stay.
+/// A point turned up by an angle, whose sine and cosine are given, about the axis across its own
+/// direction: its azimuth and its range stay.
 ///
-/// A point straight above or below the sensor has no such axis: it stays as it is, and so does one that is not finite.
+/// A point straight above or below the sensor has no such axis: it stays as it is, and so does one
+/// that is not finite.
 ///
 /// ```
 /// use pointmill_core::elevation::raised;

@@ -1,9 +1,11 @@
-//! Rotations by roll, pitch and yaw, as the poses of NDT in PCL and Autoware: `Rx(roll) * Ry(pitch) * Rz(yaw)`.
+//! Rotations by roll, pitch and yaw, as the poses of NDT in PCL and Autoware:
+//! `Rx(roll) * Ry(pitch) * Rz(yaw)`.
 
 use crate::linear::Square;
 use crate::trig::sin_cos_f64;
 
-/// A rotation about one axis, or its derivative by the angle: its factors along the axis and across.
+/// A rotation about one axis, or its derivative by the angle: its factors along the axis and
+/// across.
 #[derive(Clone, Copy)]
 pub(crate) struct AxisRotation {
     along: f64,
@@ -48,7 +50,8 @@ pub(crate) fn rotation([roll, pitch, yaw]: [f64; 3]) -> Square<3> {
     product(AxisRotation::by(roll), AxisRotation::by(pitch), AxisRotation::by(yaw))
 }
 
-/// Roll, pitch and yaw of a rotation, with the pitch within a quarter turn. Where the pitch is a quarter turn, roll and yaw turn about one axis, and the yaw is 0.
+/// Roll, pitch and yaw of a rotation, with the pitch within a quarter turn. Where the pitch is a
+/// quarter turn, roll and yaw turn about one axis, and the yaw is 0.
 pub(crate) fn angles(r: &Square<3>) -> [f64; 3] {
     let sine = r[0][2].clamp(-1.0, 1.0);
     let (roll, yaw) = if r[0][2].abs() < 1.0 - 1e-12 {

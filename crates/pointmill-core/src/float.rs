@@ -39,7 +39,8 @@ pub fn exp(x: f64) -> f64 {
     let near = if x > -700.0 { x } else { -700.0 };
     let whole = (near * core::f64::consts::LOG2_E + ROUND) - ROUND;
     let r = (near - whole * LN_2_HEAD) - whole * LN_2_TAIL;
-    // The Taylor polynomial up to r^13, off by less than 1e-17 for r up to half of ln 2; in pairs, so that half of the products need not wait.
+    // The Taylor polynomial up to r^13, off by less than 1e-17 for r up to half of ln 2; in pairs,
+    // so that half of the products need not wait.
     let r2 = r * r;
     let r4 = r2 * r2;
     let a = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0));

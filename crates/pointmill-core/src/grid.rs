@@ -33,7 +33,8 @@ pub enum GridError {
         /// The number of cells the range asks for.
         cells: f32,
     },
-    /// A voxel so small that a grid around all points would have more cells than an axis or a 64-bit id can name.
+    /// A voxel so small that a grid around all points would have more cells than an axis or a
+    /// 64-bit id can name.
     #[error("voxel_size: expected {0} x {1} x {2} m or more for a grid around all points, got {3} x {4} x {5} m", least[0], least[1], least[2], got[0], got[1], got[2])]
     TooSmall {
         /// The smallest size of these proportions that fits.
@@ -51,11 +52,13 @@ pub enum GridError {
 
 /// A regular grid over a range: cell of a point, id of a cell.
 ///
-/// **Arithmetic** (f32, the same bits on every device): `q = (p - min) / size` per axis, one subtraction and one
-/// true IEEE division; the cell is `floor(q)` and a point is in iff `0 <= floor(q) < dims` on all axes, tested on the float, so
-/// NaN and infinities are out. `dims = round_half_away_from_zero((max - min) / size)`.
+/// **Arithmetic** (f32, the same bits on every device): `q = (p - min) / size` per axis, one
+/// subtraction and one true IEEE division; the cell is `floor(q)` and a point is in iff
+/// `0 <= floor(q) < dims` on all axes, tested on the float, so NaN and infinities are out.
+/// `dims = round_half_away_from_zero((max - min) / size)`.
 ///
-/// No other range test is made: where the range is not a whole number of cells, the last cell reaches past `max`.
+/// No other range test is made: where the range is not a whole number of cells, the last cell
+/// reaches past `max`.
 /// [`VoxelGrid::range`] gives the range for callers that want the strict test too.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,8 +72,8 @@ impl VoxelGrid {
     /// The grid of cells of `size` metres over `range`.
     ///
     /// # Errors
-    /// A size that is not finite and positive, a range that is empty or not finite, an axis with no or more than 2^31 - 1 cells, more
-    /// than 2^63 cells in all.
+    /// A size that is not finite and positive, a range that is empty or not finite, an axis with no
+    /// or more than 2^31 - 1 cells, more than 2^63 cells in all.
     pub fn new(size: [f32; 3], range: Aabb) -> Result<Self, GridError> {
         let mut dims = [0; 3];
         for axis in 0..3 {
@@ -94,9 +97,11 @@ impl VoxelGrid {
         Ok(Self { range, size, dims })
     }
 
-    /// The grid of cells of `size` metres around points whose smallest box is `bounds`, with its corner at a multiple of the size.
+    /// The grid of cells of `size` metres around points whose smallest box is `bounds`, with its
+    /// corner at a multiple of the size.
     ///
-    /// **Arithmetic** (f64, then one cast to f32): from `size * floor(min / size)` to `size * (floor(max / size) + 1)` on each axis; one cell more where a point in the corner of
+    /// **Arithmetic** (f64, then one cast to f32): from `size * floor(min / size)` to
+    /// `size * (floor(max / size) + 1)` on each axis; one cell more where a point in the corner of
     /// the box would be outside for the rounding of [`VoxelGrid::cell`].
     ///
     /// ```
@@ -107,7 +112,8 @@ impl VoxelGrid {
     /// ```
     ///
     /// # Errors
-    /// A size that is not finite and positive, bounds that are not finite; more cells than [`VoxelGrid::new`] takes, with the smallest size that fits.
+    /// A size that is not finite and positive, bounds that are not finite; more cells than
+    /// [`VoxelGrid::new`] takes, with the smallest size that fits.
     pub fn around(size: [f32; 3], bounds: Aabb) -> Result<Self, GridError> {
         let mut range = bounds;
         for axis in 0..3 {
@@ -163,8 +169,9 @@ impl VoxelGrid {
             (p[1] - self.range.min[1]) / self.size[1],
             (p[2] - self.range.min[2]) / self.size[2],
         ];
-        // floor(q) >= 0 iff q >= 0, and floor(q) < dims iff q < dims, because dims is a whole number that f32 holds
-        // exactly; and where both hold, dropping the fraction is the floor. So no floor is needed, on any device.
+        // floor(q) >= 0 iff q >= 0, and floor(q) < dims iff q < dims, because dims is a whole
+        // number that f32 holds exactly; and where both hold, dropping the fraction is the floor.
+        // So no floor is needed, on any device.
         let inside = (q[0] >= 0.0)
             & (q[0] < self.dims[0] as f32)
             & (q[1] >= 0.0)
@@ -189,11 +196,13 @@ impl VoxelGrid {
     }
 }
 
-/// The smallest size of the proportions of `size` whose cells around a box are not too many, a little rounded up.
+/// The smallest size of the proportions of `size` whose cells around a box are not too many, a
+/// little rounded up.
 fn least_size(size: [f32; 3], bounds: &Aabb) -> [f32; 3] {
     let extent = [0, 1, 2].map(|axis| f64::from(bounds.max[axis]) - f64::from(bounds.min[axis]));
     let fits = |factor: f64| {
-        // Two cells more on each axis than the extent has: at both ends, and where a corner is rounded.
+        // Two cells more on each axis than the extent has: at both ends, and where a corner is
+        // rounded.
         let cells = [0, 1, 2].map(|axis| extent[axis] / (f64::from(size[axis]) * factor) + 3.0);
         cells.iter().all(|&n| n < 2_147_483_648.0) && cells[0] * cells[1] * cells[2] < 9.2e18
     };

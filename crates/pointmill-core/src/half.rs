@@ -1,9 +1,11 @@
-//! Half precision, `f16` and `bf16`, in integer arithmetic: the same bits on every device, NaN included.
+//! Half precision, `f16` and `bf16`, in integer arithmetic: the same bits on every device, NaN
+//! included.
 
 /// The bits of the `f16` nearest to `x`, ties to even.
 ///
-/// Values from 65520 on become infinity, values below 2^-25 (in magnitude, ties included) zero. Every NaN becomes the one
-/// quiet NaN `0x7e00`, because processors differ in the payload they keep.
+/// Values from 65520 on become infinity, values below 2^-25 (in magnitude, ties included) zero.
+/// Every NaN becomes the one quiet NaN `0x7e00`, because processors differ in the payload they
+/// keep.
 ///
 /// ```
 /// use pointmill_core::half::f16_bits_from_f32;
@@ -22,7 +24,8 @@ pub const fn f16_bits_from_f32(x: f32) -> u16 {
         return sign | 0x7c00;
     }
     if magnitude >= 0x3880_0000 {
-        // Normal: rebias the exponent from 127 to 15, round the 13 bits that go. A carry runs into the exponent, rightly.
+        // Normal: rebias the exponent from 127 to 15, round the 13 bits that go. A carry runs into
+        // the exponent, rightly.
         let rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
         return sign | ((rounded - 0x3800_0000) >> 13) as u16;
     }
@@ -58,7 +61,8 @@ pub const fn f32_from_f16_bits(bits: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// The bits of the `bf16` nearest to `x`, ties to even. Every NaN becomes the one quiet NaN `0x7fc0`.
+/// The bits of the `bf16` nearest to `x`, ties to even. Every NaN becomes the one quiet NaN
+/// `0x7fc0`.
 ///
 /// ```
 /// use pointmill_core::half::bf16_bits_from_f32;

@@ -4,14 +4,16 @@ use core::fmt;
 
 /// Neighbouring keys that share one run of slots: cells next to each other in x.
 ///
-/// A run of four 16-byte slots is one 64-byte cache line of a CPU and two 32-byte sectors of a GPU, and points that follow each
-/// other in a sweep mostly fall into cells next to each other.
+/// A run of four 16-byte slots is one 64-byte cache line of a CPU and two 32-byte sectors of a GPU,
+/// and points that follow each other in a sweep mostly fall into cells next to each other.
 pub const RUN: u64 = 4;
 
 /// The secret of a table: without it nobody can choose keys that meet in one place.
 ///
-/// Two products of 32 by 32 bits, each with a secret factor and each folded (upper half xor lower half), spread a key. One product alone leaves
-/// sequences with equal steps such sequences: for one seed in a hundred they meet in a hundredth of the table. The second product, of folded bits, does away with that.
+/// Two products of 32 by 32 bits, each with a secret factor and each folded (upper half xor lower
+/// half), spread a key. One product alone leaves sequences with equal steps such sequences: for one
+/// seed in a hundred they meet in a hundredth of the table. The second product, of folded bits,
+/// does away with that.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
@@ -34,7 +36,8 @@ impl Seed {
         }
     }
 
-    /// Bits of which each depends on all of the key and of the seed; the same function on every device.
+    /// Bits of which each depends on all of the key and of the seed; the same function on every
+    /// device.
     ///
     /// ```
     /// use pointmill_core::hash::Seed;
@@ -47,7 +50,8 @@ impl Seed {
         folded(low ^ high ^ self.both[0], self.both[1])
     }
 
-    /// An odd number of 64 bits: the upper bits of its product with a key deal keys into a few parts of about one size.
+    /// An odd number of 64 bits: the upper bits of its product with a key deal keys into a few
+    /// parts of about one size.
     #[inline(always)]
     pub const fn factor(self) -> u64 {
         (self.low[1] as u64) << 32 | self.both[1] as u64
@@ -81,7 +85,8 @@ const fn bits(n: u64, i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The slot where a table of `mask + 1` slots (a power of two, at least [`RUN`]) starts looking for `key`.
+/// The slot where a table of `mask + 1` slots (a power of two, at least [`RUN`]) starts looking for
+/// `key`.
 ///
 /// Keys of one [`RUN`] land side by side; runs are scattered by [`Seed::spread`].
 ///
@@ -102,8 +107,9 @@ mod tests {
     extern crate alloc;
     use alloc::vec::Vec;
 
-    /// How often a search goes on to the next slot, on average and at most, when `keys` come into a table that they fill to between a quarter and one half:
-    /// what kernels do with a table that has this seed.
+    /// How often a search goes on to the next slot, on average and at most, when `keys` come into a
+    /// table that they fill to between a quarter and one half: what kernels do with a table that
+    /// has this seed.
     fn steps(keys: &[u64], seed: Seed) -> (f64, u32) {
         let mask = (keys.len() * 2 + 1).next_power_of_two() as u32 - 1;
         let mut used = alloc::vec![false; mask as usize + 1];
@@ -163,13 +169,15 @@ mod tests {
         for (name, keys) in families(4096) {
             for n in 0..60 {
                 let (mean, longest) = steps(&keys, Seed::new(n));
-                // Of random keys a table that is half full needs 0.5; runs of four are up to four times as far from their place.
+                // Of random keys a table that is half full needs 0.5; runs of four are up to four
+                // times as far from their place.
                 assert!(mean < 1.5 && longest < 120, "{name}, seed {n}: {mean} steps, at most {longest}");
             }
         }
     }
 
-    /// Whoever knows the seed can still choose such cells; so the count above is of what it should be.
+    /// Whoever knows the seed can still choose such cells; so the count above is of what it should
+    /// be.
     #[test]
     fn who_knows_the_seed_can_choose_cells_that_meet() {
         let (seed, other) = (Seed::new(7), Seed::new(8));

@@ -1,12 +1,14 @@
 //! The nouns of pointmill and the arithmetic that decides a result.
 //!
-//! Everything here is `no_std` and is compiled twice: for the host and for the GPU. The CPU path and the
-//! kernels call the same functions, which is why both give the same bits:
+//! Everything here is `no_std` and is compiled twice: for the host and for the GPU. The CPU path
+//! and the kernels call the same functions, which is why both give the same bits:
 //!
-//! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
+//! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in
+//!   metres;
 //! - `LocalOrigin`: the origin that coordinates of maps are about, so that an `f32` can hold them;
 //! - [`Aabb`]: an axis-aligned box;
-//! - [`Pose`]: where a frame lies in another: matrix, quaternion, angles, composition, interpolation;
+//! - [`Pose`]: where a frame lies in another: matrix, quaternion, angles, composition,
+//!   interpolation;
 //! - [`names!`]: one spelling for each variant of an enum;
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;

@@ -5,10 +5,12 @@ use crate::float::sqrt;
 /// A square matrix, rows first.
 pub type Square<const N: usize> = [[f64; N]; N];
 
-/// Most sweeps of [`eigen`] over the entries beside the diagonal. Convergence is quadratic: random matrices of six rows take six or seven.
+/// Most sweeps of [`eigen`] over the entries beside the diagonal. Convergence is quadratic: random
+/// matrices of six rows take six or seven.
 const MAX_SWEEPS: u32 = 24;
 
-/// The lower triangle whose product with its transpose is `a`, if that is positive definite beyond rounding.
+/// The lower triangle whose product with its transpose is `a`, if that is positive definite beyond
+/// rounding.
 ///
 /// Only the lower half of `a` is read.
 ///
@@ -95,9 +97,11 @@ pub fn inverse<const N: usize>(a: &Square<N>) -> Option<Square<N>> {
     Some(out)
 }
 
-/// Eigenvalues of a symmetric matrix, ascending, and a vector of length one for each, by Jacobi's rotations.
+/// Eigenvalues of a symmetric matrix, ascending, and a vector of length one for each, by Jacobi's
+/// rotations.
 ///
-/// `vectors[k]` belongs to `values[k]`; its sign is not said. Entries that are not finite give values that are not.
+/// `vectors[k]` belongs to `values[k]`; its sign is not said. Entries that are not finite give
+/// values that are not.
 ///
 /// ```
 /// let (values, vectors) = pointmill_core::linear::eigen(&[[2.0, 1.0], [1.0, 2.0]]);
@@ -148,9 +152,11 @@ pub fn eigen<const N: usize>(a: &Square<N>) -> ([f64; N], Square<N>) {
     (values, v)
 }
 
-/// Tangent, cosine and sine of the rotation that makes the entry `apq` of a symmetric matrix zero; none if the entry is lost in the rounding of both diagonal entries.
+/// Tangent, cosine and sine of the rotation that makes the entry `apq` of a symmetric matrix zero;
+/// none if the entry is lost in the rounding of both diagonal entries.
 ///
-/// Of the two rotations this is the one by the smaller angle. Where the square of `theta` is infinite, the tangent is zero.
+/// Of the two rotations this is the one by the smaller angle. Where the square of `theta` is
+/// infinite, the tangent is zero.
 #[inline(always)]
 pub(crate) fn jacobi(app: f64, aqq: f64, apq: f64) -> Option<(f64, f64, f64)> {
     if app.abs() + apq.abs() == app.abs() && aqq.abs() + apq.abs() == aqq.abs() {

@@ -2,7 +2,8 @@
 
 /// The value itself; for a NaN the one quiet NaN `0x7fc00000`.
 ///
-/// Processors differ in the payload that an operation on NaNs leaves, so results that came from arithmetic pass through here.
+/// Processors differ in the payload that an operation on NaNs leaves, so results that came from
+/// arithmetic pass through here.
 #[inline(always)]
 pub const fn canonical(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(0x7fc0_0000) } else { x }
@@ -19,7 +20,8 @@ pub const fn mean_from_sum(sum: f32, count: u32) -> f32 {
     canonical(sum / count as f32)
 }
 
-/// The larger of the best value so far and the next; the first one stays on a tie, and a NaN never wins. Start with NaN.
+/// The larger of the best value so far and the next; the first one stays on a tie, and a NaN never
+/// wins. Start with NaN.
 ///
 /// ```
 /// use pointmill_core::mean::larger;

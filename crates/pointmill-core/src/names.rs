@@ -31,9 +31,11 @@ impl core::fmt::Display for Alternatives<'_> {
     }
 }
 
-/// Gives each variant of an enum its one name: `ALL`, `NAMES`, `as_str`, `Display`, with the feature `alloc` `FromStr` and `FieldType`, and with the feature `serde` both of serde's traits.
+/// Gives each variant of an enum its one name: `ALL`, `NAMES`, `as_str`, `Display`, with the
+/// feature `alloc` `FromStr` and `FieldType`, and with the feature `serde` both of serde's traits.
 ///
-/// The command line, JSON, the configuration files and the Python package all take these names. The field's standard is kebab-case.
+/// The command line, JSON, the configuration files and the Python package all take these names. The
+/// field's standard is kebab-case.
 ///
 /// ```
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +59,8 @@ macro_rules! names {
             /// The name of every variant, in the order of [`ALL`](Self::ALL).
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The name: the one spelling in the command line, JSON, configuration files and Python.
+            /// The name: the one spelling in the command line, JSON, configuration files and
+            /// Python.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }

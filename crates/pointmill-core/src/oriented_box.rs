@@ -17,11 +17,14 @@ crate::names!(BoxOrigin { BottomCenter = "bottom", Center = "center" });
 
 /// An oriented box, made ready for testing points.
 ///
-/// **Units and frames**: metres and radians; the heading is about +z, 0 along +x, counter-clockwise.
+/// **Units and frames**: metres and radians; the heading is about +z, 0 along +x,
+/// counter-clockwise.
 ///
-/// **Arithmetic** (`f32`, one rounding an operation, the same bits on every device): with `sx = x - cx`, `sy = y - cy`, sine and cosine of the heading
-/// ([`sin_cos`]), `lx = sx * cos + sy * sin` and `ly = sy * cos - sx * sin`, a point is inside iff `|z - zc| <= dz / 2`, `|lx| < dx / 2 + margin` and
-/// `|ly| < dy / 2 + margin`. Comparisons keep NaN and infinities out.
+/// **Arithmetic** (`f32`, one rounding an operation, the same bits on every device): with
+/// `sx = x - cx`, `sy = y - cy`, sine and cosine of the heading ([`sin_cos`]),
+/// `lx = sx * cos + sy * sin` and `ly = sy * cos - sx * sin`, a point is inside iff
+/// `|z - zc| <= dz / 2`, `|lx| < dx / 2 + margin` and `|ly| < dy / 2 + margin`. Comparisons keep
+/// NaN and infinities out.
 ///
 /// ```
 /// use pointmill_core::{BoxOrigin, OrientedBox};
@@ -73,7 +76,8 @@ impl OrientedBox {
         size: [0.0; 3],
     };
 
-    /// The box of `(cx, cy, cz, dx, dy, dz, heading)`, `margin` metres longer and wider on each side; [`OrientedBox::EMPTY`] if a value is not finite or a size not positive.
+    /// The box of `(cx, cy, cz, dx, dy, dz, heading)`, `margin` metres longer and wider on each
+    /// side; [`OrientedBox::EMPTY`] if a value is not finite or a size not positive.
     #[inline(always)]
     pub fn new(row: [f32; 7], origin: BoxOrigin, margin: f32) -> Self {
         let [cx, cy, cz, dx, dy, dz, heading] = row;
@@ -95,7 +99,8 @@ impl OrientedBox {
             BoxOrigin::BottomCenter => (cz + half_z, cz),
             BoxOrigin::Center => (cz, cz - half_z),
         };
-        // The rounding of lx and ly moves a point by less than 2^-20 of its distance; below the normal numbers by less than the smallest of them.
+        // The rounding of lx and ly moves a point by less than 2^-20 of its distance; below the
+        // normal numbers by less than the smallest of them.
         let slack = (limit[0] + limit[1]) * (1.0 / 65_536.0) + f32::MIN_POSITIVE;
         let extent =
             [cos.abs() * limit[0] + sin.abs() * limit[1] + slack, sin.abs() * limit[0] + cos.abs() * limit[1] + slack];
@@ -103,7 +108,8 @@ impl OrientedBox {
         Self { reach, cos, sin, limit, center_z, half_z, half, bottom, size: [dx, dy, dz] }
     }
 
-    /// Whether this is a box that holds nothing, because of a value that is not finite or a size that is not positive.
+    /// Whether this is a box that holds nothing, because of a value that is not finite or a size
+    /// that is not positive.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.half_z < 0.0
@@ -138,7 +144,8 @@ impl OrientedBox {
         }
     }
 
-    /// The voxel of a point inside: `trunc((l + d / 2) / (d / out))` on each axis, clamped to the grid.
+    /// The voxel of a point inside: `trunc((l + d / 2) / (d / out))` on each axis, clamped to the
+    /// grid.
     #[inline(always)]
     pub fn voxel(&self, p: [f32; 3], grid: &BoxGrid) -> [u32; 3] {
         let [lx, ly] = self.local(p[0], p[1]);
@@ -154,7 +161,8 @@ impl Reach {
     /// False only for points outside.
     #[inline(always)]
     pub fn may_contain(&self, x: f32, y: f32) -> bool {
-        // Reject what is surely too far: an extent that is NaN, from sizes near the largest number, rejects nothing.
+        // Reject what is surely too far: an extent that is NaN, from sizes near the largest number,
+        // rejects nothing.
         !(((x - self.center[0]).abs() > self.extent[0]) | ((y - self.center[1]).abs() > self.extent[1]))
     }
 
@@ -169,7 +177,8 @@ impl Reach {
     }
 }
 
-/// Lines of 2 m across each axis; after so many the same come again, so that there are lines for all coordinates.
+/// Lines of 2 m across each axis; after so many the same come again, so that there are lines for
+/// all coordinates.
 pub const LINES: u32 = 128;
 
 /// The line of a coordinate.
@@ -178,7 +187,8 @@ pub fn line_of(x: f32) -> u32 {
     strip_of(x) as u32 % LINES
 }
 
-/// The number of a strip 2 m wide; what is farther than numbers go has the last. It never falls as `x` grows.
+/// The number of a strip 2 m wide; what is farther than numbers go has the last. It never falls as
+/// `x` grows.
 #[inline(always)]
 fn strip_of(x: f32) -> i32 {
     const LAST: f32 = (1 << 30) as f32;
@@ -188,7 +198,8 @@ fn strip_of(x: f32) -> i32 {
 }
 
 impl Reach {
-    /// The first line along an axis where a point may be inside, and how many lines there are from it on.
+    /// The first line along an axis where a point may be inside, and how many lines there are from
+    /// it on.
     #[inline(always)]
     pub fn lines(&self, axis: usize) -> (u32, u32) {
         let (center, extent) = (self.center[axis], self.extent[axis]);
@@ -208,7 +219,8 @@ impl Reach {
 /// Words that a box takes as bits.
 pub const WORDS: usize = 16;
 
-/// Boxes as words, for the memory of a device: four words of reach, then four that decide about x and y, then the others.
+/// Boxes as words, for the memory of a device: four words of reach, then four that decide about x
+/// and y, then the others.
 impl OrientedBox {
     /// The bits of all numbers.
     #[inline(always)]
@@ -358,7 +370,8 @@ mod tests {
     }
 
     proptest! {
-        /// The cheap tests never lose a point, wherever the box lies and however large or small it is.
+        /// The cheap tests never lose a point, wherever the box lies and however large or small it
+        /// is.
         #[test]
         fn the_cheap_tests_are_safe(
             center in prop::array::uniform2(-1e6f32..1e6),

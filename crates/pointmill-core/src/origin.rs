@@ -10,8 +10,9 @@ const SQUARE: f64 = 1000.0;
 
 /// Which origin is subtracted from coordinates before they become `f32`.
 ///
-/// Survey clouds are thousands of kilometres from zero, where an `f32` is good to 0.25 m. About an origin near the points it is good to a
-/// fraction of a millimetre. **Arithmetic**: `f32(coordinate - origin)`, the difference in `f64`, rounded once.
+/// Survey clouds are thousands of kilometres from zero, where an `f32` is good to 0.25 m. About an
+/// origin near the points it is good to a fraction of a millimetre. **Arithmetic**:
+/// `f32(coordinate - origin)`, the difference in `f64`, rounded once.
 ///
 /// ```
 /// use pointmill_core::LocalOrigin;
@@ -63,10 +64,12 @@ impl fmt::Display for LocalOrigin {
     }
 }
 
-/// How far a coordinate of the cloud must move for [`LocalOrigin::Auto`] to take an origin, in metres: a millimetre, below the noise of any LiDAR.
+/// How far a coordinate of the cloud must move for [`LocalOrigin::Auto`] to take an origin, in
+/// metres: a millimetre, below the noise of any LiDAR.
 pub const WORTH_AN_ORIGIN: f64 = 1e-3;
 
-/// The origin that [`LocalOrigin::Auto`] takes for points: [`corner`] if a coordinate moves by [`WORTH_AN_ORIGIN`] or more when it is cast to `f32`, else zero.
+/// The origin that [`LocalOrigin::Auto`] takes for points: [`corner`] if a coordinate moves by
+/// [`WORTH_AN_ORIGIN`] or more when it is cast to `f32`, else zero.
 ///
 /// ```
 /// use pointmill_core::auto_origin;
@@ -81,7 +84,8 @@ pub fn auto_origin(points: &[[f64; 3]]) -> [f64; 3] {
     if points.iter().flatten().any(moves) { corner(points) } else { [0.0; 3] }
 }
 
-/// The corner of the square kilometre in which the smallest coordinates lie: `1000 * floor(min / 1000)` for each axis, of the coordinates that are finite as `f32`; 0 where
+/// The corner of the square kilometre in which the smallest coordinates lie:
+/// `1000 * floor(min / 1000)` for each axis, of the coordinates that are finite as `f32`; 0 where
 /// there are none.
 ///
 /// ```
@@ -95,7 +99,8 @@ pub fn corner(points: &[[f64; 3]]) -> [f64; 3] {
     least(points).map(|v| if v.is_finite() { SQUARE * libm::floor(v / SQUARE) + 0.0 } else { 0.0 })
 }
 
-/// The smallest coordinate on each axis, of those that are finite as `f32`; infinity where there are none.
+/// The smallest coordinate on each axis, of those that are finite as `f32`; infinity where there
+/// are none.
 ///
 /// ```
 /// use pointmill_core::least;

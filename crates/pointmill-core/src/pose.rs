@@ -7,11 +7,13 @@ use core::ops::Mul;
 
 /// A rigid transform in `f64`: a rotation, then a translation in metres.
 ///
-/// A pose that is named `target_from_source` takes points of the frame `source` to the frame `target`; [`compose`](Self::compose) reads from right to left, as the names do:
+/// A pose that is named `target_from_source` takes points of the frame `source` to the frame
+/// `target`; [`compose`](Self::compose) reads from right to left, as the names do:
 /// `map_from_base * base_from_lidar` is `map_from_lidar`.
 ///
-/// **Angles**: roll, pitch and yaw in radians; the rotation is `Rx(roll) * Ry(pitch) * Rz(yaw)`, as the poses of NDT in PCL and Autoware. A pose that was made from angles keeps
-/// them, so that [`xyzrpy`](Self::xyzrpy) returns the same numbers.
+/// **Angles**: roll, pitch and yaw in radians; the rotation is `Rx(roll) * Ry(pitch) * Rz(yaw)`, as
+/// the poses of NDT in PCL and Autoware. A pose that was made from angles keeps them, so that
+/// [`xyzrpy`](Self::xyzrpy) returns the same numbers.
 ///
 /// **Determinism**: every operation gives the same bits on every platform.
 ///
@@ -50,10 +52,12 @@ impl Pose {
 
     /// The pose of a 4x4 matrix, given as rows.
     ///
-    /// A rotation that is exact to a millionth keeps every bit. One that is off by up to a thousandth becomes the nearest rotation.
+    /// A rotation that is exact to a millionth keeps every bit. One that is off by up to a
+    /// thousandth becomes the nearest rotation.
     ///
     /// # Errors
-    /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an entry farther than [`TOLERANCE`] from the nearest rotation.
+    /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an
+    /// entry farther than [`TOLERANCE`] from the nearest rotation.
     pub fn from_matrix(rows: &[[f64; 4]; 4]) -> Result<Self, NotRigid> {
         let mut flat = [0.0; 16];
         flat.copy_from_slice(rows.as_flattened());
@@ -65,10 +69,12 @@ impl Pose {
         Self { rigid: Rigid { translation, ..Rigid::IDENTITY }, angles: None }
     }
 
-    /// The pose of a translation and a quaternion x, y, z, w. The quaternion is scaled to length one.
+    /// The pose of a translation and a quaternion x, y, z, w. The quaternion is scaled to length
+    /// one.
     ///
     /// # Errors
-    /// A number that is not finite; a quaternion whose length is farther than [`TOLERANCE`] from one.
+    /// A number that is not finite; a quaternion whose length is farther than [`TOLERANCE`] from
+    /// one.
     pub fn from_quaternion(translation: [f64; 3], [x, y, z, w]: [f64; 4]) -> Result<Self, NotRigid> {
         let [tx, ty, tz] = translation;
         finite(&[tx, ty, tz, x, y, z, w])?;
@@ -158,8 +164,9 @@ impl Pose {
         Rigid { rotation: euler::rotation([roll, pitch, yaw]), translation: [x, y, z] }
     }
 
-    /// x, y, z in metres and roll, pitch, yaw in radians, with the pitch within a quarter turn; where the pitch is a quarter turn, the yaw is 0. The angles that the pose was made
-    /// from come back as they were.
+    /// x, y, z in metres and roll, pitch, yaw in radians, with the pitch within a quarter turn;
+    /// where the pitch is a quarter turn, the yaw is 0. The angles that the pose was made from come
+    /// back as they were.
     pub fn xyzrpy(&self) -> [f64; 6] {
         let [x, y, z] = self.rigid.translation;
         let [roll, pitch, yaw] = self.angles.unwrap_or_else(|| euler::angles(&self.rigid.rotation));
@@ -171,7 +178,8 @@ impl Pose {
         self.rigid.inverse().into()
     }
 
-    /// The same transform of points that are about `source_origin`, to points about `target_origin`; `pose.about(-source_origin, -target_origin)` is the way back.
+    /// The same transform of points that are about `source_origin`, to points about
+    /// `target_origin`; `pose.about(-source_origin, -target_origin)` is the way back.
     ///
     /// ```
     /// use pointmill_core::Pose;
@@ -196,8 +204,9 @@ impl Pose {
         self.rigid.apply(point)
     }
 
-    /// The pose between this one, at `t = 0`, and `other`, at `t = 1`: the translation along a line, the rotation about one axis at one speed. Values of `t` outside of 0 to 1
-    /// continue both.
+    /// The pose between this one, at `t = 0`, and `other`, at `t = 1`: the translation along a
+    /// line, the rotation about one axis at one speed. Values of `t` outside of 0 to 1 continue
+    /// both.
     ///
     /// ```
     /// use pointmill_core::Pose;
@@ -229,7 +238,8 @@ impl Pose {
         [scale * x, scale * y, scale * z]
     }
 
-    /// The pose that is reached after moving with a constant twist for one unit of time: `twist[..3]` is the velocity, `twist[3..]` the rotation vector, both in the moving frame.
+    /// The pose that is reached after moving with a constant twist for one unit of time:
+    /// `twist[..3]` is the velocity, `twist[3..]` the rotation vector, both in the moving frame.
     /// The exponential map of SE(3).
     ///
     /// **Limits**: angles up to [`MAX_ANGLE`].
@@ -250,7 +260,8 @@ impl Pose {
         Rigid { rotation: exponential(w), translation }.into()
     }
 
-    /// The twist whose [`exp`](Self::exp) is this pose: velocity, then rotation vector. The logarithm of SE(3).
+    /// The twist whose [`exp`](Self::exp) is this pose: velocity, then rotation vector. The
+    /// logarithm of SE(3).
     ///
     /// ```
     /// use pointmill_core::Pose;
@@ -308,7 +319,8 @@ crate::with_serde! {
         }
     }
 
-    /// 16 numbers, the rows of the matrix one after the other, which must be [rigid](Pose::from_matrix).
+    /// 16 numbers, the rows of the matrix one after the other, which must be
+    /// [rigid](Pose::from_matrix).
     impl<'de> serde::Deserialize<'de> for Pose {
         fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
             let flat = <[f64; 16] as serde::Deserialize>::deserialize(from)?;

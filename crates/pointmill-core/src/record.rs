@@ -5,8 +5,8 @@ use alloc::string::String;
 #[doc(hidden)]
 pub use alloc::vec::Vec;
 
-/// A result whose fields have names, documentation and types at run time. [`record!`](crate::record)
-/// implements it.
+/// A result whose fields have names, documentation and types at run time.
+/// [`record!`](crate::record) implements it.
 ///
 /// The Python package makes its classes, their documentation and their pickles from it.
 pub trait Record {
@@ -102,8 +102,9 @@ field_type!([T: Record] T, Kind::Record(T::FIELDS), |record| Value::Record(recor
 
 /// Declares a result: a struct with named fields that is a [`Record`] too.
 ///
-/// The struct is written as always, with docs for each field. With the features `serde` and `schema` of the crate it derives
-/// `Serialize` and `JsonSchema`, so `serde` attributes of fields say what JSON has.
+/// The struct is written as always, with docs for each field. With the features `serde` and
+/// `schema` of the crate it derives `Serialize` and `JsonSchema`, so `serde` attributes of fields
+/// say what JSON has.
 ///
 /// ```
 /// use pointmill_core::record::{Kind, Record, Value};

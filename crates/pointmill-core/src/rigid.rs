@@ -9,7 +9,8 @@ use thiserror::Error;
 /// Most that an entry of `R R^T` may be off, for a matrix to be a rotation as it stands.
 const NEARLY: f64 = 1e-6;
 
-/// Most that an entry of a matrix may be off the nearest rotation, for the matrix to be taken as that rotation.
+/// Most that an entry of a matrix may be off the nearest rotation, for the matrix to be taken as
+/// that rotation.
 pub const TOLERANCE: f64 = 1e-3;
 
 /// Why a 4x4 matrix is not taken as a rigid transform.
@@ -99,7 +100,8 @@ impl Rigid {
         Self { rotation, translation: [-back[0], -back[1], -back[2]] }
     }
 
-    /// This, then a translation by `twist[..3]` and a turn by the rotation vector `twist[3..]`, in radians, about `pivot`.
+    /// This, then a translation by `twist[..3]` and a turn by the rotation vector `twist[3..]`, in
+    /// radians, about `pivot`.
     #[inline(always)]
     pub fn moved(&self, twist: &[f64; 6], pivot: [f64; 3]) -> Self {
         let turn = exponential([twist[3], twist[4], twist[5]]);
@@ -117,7 +119,8 @@ impl Rigid {
         [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
     }
 
-    /// The transform of a 4x4 matrix, rows first, whose rotation may be off by what [`TOLERANCE`] allows. An exact rotation stays as it is.
+    /// The transform of a 4x4 matrix, rows first, whose rotation may be off by what [`TOLERANCE`]
+    /// allows. An exact rotation stays as it is.
     ///
     /// # Errors
     /// What [`nearly`](Self::nearly) refuses.
@@ -130,10 +133,12 @@ impl Rigid {
         Self { rotation: orthonormal(&self.rotation), translation: self.translation }
     }
 
-    /// As [`from_matrix`](Self::from_matrix), but a rotation that is one to a millionth keeps every bit. Only one that is farther off becomes [the nearest](nearest_rotation).
+    /// As [`from_matrix`](Self::from_matrix), but a rotation that is one to a millionth keeps every
+    /// bit. Only one that is farther off becomes [the nearest](nearest_rotation).
     ///
     /// # Errors
-    /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an entry farther than [`TOLERANCE`] from the nearest rotation.
+    /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an
+    /// entry farther than [`TOLERANCE`] from the nearest rotation.
     ///
     /// ```
     /// use pointmill_core::rigid::{NotRigid, Rigid};
@@ -177,9 +182,11 @@ pub fn is_rotation(r: &Square<3>) -> bool {
     good && dot(cross(r[0], r[1]), r[2]) > 0.0
 }
 
-/// The rotation with the smallest sum of squared differences from a finite matrix, and the largest difference of an entry.
+/// The rotation with the smallest sum of squared differences from a finite matrix, and the largest
+/// difference of an entry.
 ///
-/// **Source**: Kabsch, A discussion of the solution for the best rotation to relate two sets of vectors, 1978.
+/// **Source**: Kabsch, A discussion of the solution for the best rotation to relate two sets of
+/// vectors, 1978.
 ///
 /// ```
 /// use pointmill_core::rigid::nearest_rotation;
@@ -188,7 +195,8 @@ pub fn is_rotation(r: &Square<3>) -> bool {
 /// ```
 pub fn nearest_rotation(m: &Square<3>) -> (Square<3>, f64) {
     let largest = m.as_flattened().iter().fold(0.0f64, |most, x| most.max(x.abs()));
-    // The rotation is the same for any multiple; squares of what is far from one overflow or vanish.
+    // The rotation is the same for any multiple; squares of what is far from one overflow or
+    // vanish.
     let scale = if largest > 2.0 || largest < 0.25 && largest > 0.0 { largest } else { 1.0 };
     let of = svd(&m.map(|row| row.map(|x| x / scale)));
     let rotation = multiply(&transpose(&of.left), &of.right);
@@ -198,7 +206,8 @@ pub fn nearest_rotation(m: &Square<3>) -> (Square<3>, f64) {
 
 /// The rotation by a rotation vector: its direction is the axis, its length the angle in radians.
 ///
-/// **Accuracy**: a few roundings for any angle below pi. **Limits**: angles up to [`MAX_ANGLE`](crate::trig::MAX_ANGLE).
+/// **Accuracy**: a few roundings for any angle below pi. **Limits**: angles up to
+/// [`MAX_ANGLE`](crate::trig::MAX_ANGLE).
 ///
 /// ```
 /// use pointmill_core::rigid::exponential;

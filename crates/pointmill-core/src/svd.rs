@@ -3,7 +3,8 @@
 use crate::linear::Square;
 use crate::vector::{cross, dot, transpose};
 
-/// Most sweeps over the three pairs of columns. Convergence is quadratic: random matrices take four or five.
+/// Most sweeps over the three pairs of columns. Convergence is quadratic: random matrices take four
+/// or five.
 const MAX_SWEEPS: u32 = 24;
 /// Columns whose cosine is below this are orthogonal.
 const ORTHOGONAL: f64 = 1e-16;
@@ -11,7 +12,8 @@ const ORTHOGONAL: f64 = 1e-16;
 /// `a = sum of values[k] * left[k] right[k]^T`, the largest value first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Svd {
-    /// The singular values, descending; none is negative but for the last, which has the sign of the determinant.
+    /// The singular values, descending; none is negative but for the last, which has the sign of
+    /// the determinant.
     pub values: [f64; 3],
     /// Three vectors of length one, orthogonal, not mirrored.
     pub left: [[f64; 3]; 3],
@@ -21,10 +23,13 @@ pub struct Svd {
 
 /// The singular values of `a`, by rotations that make its columns orthogonal to each other.
 ///
-/// The columns of `a` itself are turned and never their products, so that a small singular value beside a large one keeps its digits. Both sets of vectors are proper
-/// rotations, and the sign of the determinant stands with the smallest value. A direction that `a` says nothing about is completed to such a rotation.
+/// The columns of `a` itself are turned and never their products, so that a small singular value
+/// beside a large one keeps its digits. Both sets of vectors are proper rotations, and the sign of
+/// the determinant stands with the smallest value. A direction that `a` says nothing about is
+/// completed to such a rotation.
 ///
-/// **Limits**: entries whose squares neither overflow nor vanish; entries that are not finite give values that are not.
+/// **Limits**: entries whose squares neither overflow nor vanish; entries that are not finite give
+/// values that are not.
 ///
 /// ```
 /// let of = pointmill_core::svd::svd(&[[0.0, -3.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, -1.0]]);
@@ -46,7 +51,8 @@ pub fn svd(a: &Square<3>) -> Svd {
     order::<1, 2>(&mut squares, &mut b, &mut v);
     order::<0, 1>(&mut squares, &mut b, &mut v);
     let values = [crate::float::sqrt(squares[0]), crate::float::sqrt(squares[1]), crate::float::sqrt(squares[2])];
-    // The third vectors are the products of the others, which makes both sets proper; with them goes the sign.
+    // The third vectors are the products of the others, which makes both sets proper; with them
+    // goes the sign.
     let first = if values[0] > 0.0 { b[0].map(|x| x / values[0]) } else { [1.0, 0.0, 0.0] };
     let second = second(first, b[1], values[1]);
     let third = cross(first, second);
@@ -79,7 +85,8 @@ fn turn<const P: usize, const Q: usize>(b: &mut Square<3>, v: &mut Square<3>) ->
 
 /// Whether columns with these products are orthogonal: `|pq| <= ORTHOGONAL * |p| * |q|`.
 ///
-/// Squares decide where they differ by more than all rounding, and neither overflow nor vanish. That is nearly always, and spares two roots, for which all that follows would wait.
+/// Squares decide where they differ by more than all rounding, and neither overflow nor vanish.
+/// That is nearly always, and spares two roots, for which all that follows would wait.
 #[inline(always)]
 fn are_orthogonal(pp: f64, qq: f64, pq: f64) -> bool {
     const LEAST: f64 = 1e-100;
@@ -106,7 +113,8 @@ fn order<const A: usize, const B: usize>(squares: &mut [f64; 3], b: &mut Square<
     }
 }
 
-/// The second left vector: the column, made orthogonal to the first once more, or any such vector where the column is lost in rounding.
+/// The second left vector: the column, made orthogonal to the first once more, or any such vector
+/// where the column is lost in rounding.
 #[inline(always)]
 fn second(first: [f64; 3], column: [f64; 3], length: f64) -> [f64; 3] {
     if length > 0.0 {

@@ -31,8 +31,9 @@ const TWO_OVER_PI: [u32; 12] = [
 
 /// Sine and cosine of an angle in radians, computed in `f64` and rounded once to `f32`.
 ///
-/// Any finite angle is reduced exactly, however large. Before rounding the error is below 2^-50, so the result is the nearest `f32` but for about
-/// one angle in a hundred million, where it is a neighbour; on all devices the same one.
+/// Any finite angle is reduced exactly, however large. Before rounding the error is below 2^-50, so
+/// the result is the nearest `f32` but for about one angle in a hundred million, where it is a
+/// neighbour; on all devices the same one.
 ///
 /// ```
 /// use pointmill_core::trig::sin_cos;
@@ -80,7 +81,8 @@ fn turned((r, quadrant): (f64, u32)) -> (f64, f64) {
 fn reduce(angle: f32) -> (f64, u32) {
     let bits = angle.to_bits() & 0x7fff_ffff;
     if bits < NEAR {
-        // The multiple has at most 20 bits and the head 33, so their product is exact, and so is what it leaves.
+        // The multiple has at most 20 bits and the head 33, so their product is exact, and so is
+        // what it leaves.
         let multiple = (angle as f64 * FRAC_2_PI + ROUND) - ROUND;
         let rest = (angle as f64 - multiple * HALF_PI_HEAD) - multiple * HALF_PI_TAIL;
         return (rest, multiple as i32 as u32 & 3);
@@ -91,8 +93,9 @@ fn reduce(angle: f32) -> (f64, u32) {
 /// As [`reduce`], for angles that are far from zero.
 #[inline(always)]
 fn reduce_far(angle: f32, bits: u32) -> (f64, u32) {
-    // angle = significand * 2^exponent, exponent >= -6. In significand * 2/pi * 2^exponent, bits of 2/pi that make multiples of 4 do not matter, and a
-    // window of 128 bits behind them is more than enough: the product is taken modulo 4, in units of 2^-126.
+    // angle = significand * 2^exponent, exponent >= -6. In significand * 2/pi * 2^exponent, bits of
+    // 2/pi that make multiples of 4 do not matter, and a window of 128 bits behind them is more
+    // than enough: the product is taken modulo 4, in units of 2^-126.
     let significand = (bits & 0x007f_ffff) | 0x0080_0000;
     let exponent = (bits >> 23) as i32 - 150;
     let first = (exponent + 30) as u32;
@@ -150,7 +153,8 @@ fn cos_near_zero(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Compares with libm, which is the same on every platform; the platform's own functions are not.
+    /// Compares with libm, which is the same on every platform; the platform's own functions are
+    /// not.
     fn check(angle: f32) {
         let (sin, cos) = sin_cos(angle);
         assert_eq!(sin.to_bits(), (libm::sin(f64::from(angle)) as f32).to_bits(), "sin {angle:e}");

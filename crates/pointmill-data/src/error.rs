@@ -33,7 +33,8 @@ pub enum DataError {
         /// The other.
         second: String,
     },
-    /// An option that cannot be used as it is given. A door spells its name: `--deskew` on the command line.
+    /// An option that cannot be used as it is given. A door spells its name: `--deskew` on the
+    /// command line.
     #[error("{option}: {reason}")]
     Option {
         /// The option's name.

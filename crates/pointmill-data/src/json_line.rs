@@ -7,8 +7,8 @@ use std::io::{self, ErrorKind, Write};
 
 /// A value as JSON on one line, with the newline behind it.
 ///
-/// Characters that are not plain text (see [`is_plain`]) are written as `\\uXXXX`: the same string for a parser, and no character that
-/// controls a terminal or ends the line.
+/// Characters that are not plain text (see [`is_plain`]) are written as `\\uXXXX`: the same string
+/// for a parser, and no character that controls a terminal or ends the line.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`] if memory is short, with the number of bytes that there was memory for; a value that is no JSON.

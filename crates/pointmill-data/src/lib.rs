@@ -1,7 +1,7 @@
 //! What a drive is: its inputs, their poses, the maps that are made of them, and runs over them.
 //!
-//! The command, the Python package and its Ray jobs are doors over this crate: a rule about inputs, origins, poses or map folders stands here,
-//! once.
+//! The command, the Python package and its Ray jobs are doors over this crate: a rule about inputs,
+//! origins, poses or map folders stands here, once.
 #![forbid(unsafe_code)]
 
 mod error;

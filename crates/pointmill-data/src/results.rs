@@ -18,9 +18,11 @@ const REPORT: &str = "report";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResultKind {
-    /// Voxels: `coords`, `num_points`, and where they were asked for `voxels`, `mean`, `point_to_voxel`, `row_splits` and `indices`, and for batches `voxel_splits`.
+    /// Voxels: `coords`, `num_points`, and where they were asked for `voxels`, `mean`,
+    /// `point_to_voxel`, `row_splits` and `indices`, and for batches `voxel_splits`.
     Voxels,
-    /// Features pooled in boxes: `pooled`, and by its layout `argmax`, `point_indices`, `coords`, `row_splits`, `indices`.
+    /// Features pooled in boxes: `pooled`, and by its layout `argmax`, `point_indices`, `coords`,
+    /// `row_splits`, `indices`.
     Pooled,
     /// Points in boxes: `part`, `all`, `count`, or `row_splits` and `indices`.
     PointsInBoxes,
@@ -102,10 +104,12 @@ pub struct ResultArrays {
     arrays: BTreeMap<String, Array>,
 }
 
-/// Writes a result and its report as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes a result and its report as an `.npz` archive, whole or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
-/// The arrays come in the order of [`NamedArrays::arrays`], then `report`, the report as JSON in an array of bytes. The same result gives the
-/// same bytes. [`About`](crate::About) adds the origin of a result to its arrays.
+/// The arrays come in the order of [`NamedArrays::arrays`], then `report`, the report as JSON in an
+/// array of bytes. The same result gives the same bytes. [`About`](crate::About) adds the origin of
+/// a result to its arrays.
 ///
 /// # Errors
 /// As [`write_npz`]; a report that is no JSON.
@@ -138,8 +142,9 @@ pub fn write_result(to: impl Destination, result: &impl NamedArrays, report: &im
 /// Arrays of other names are passed over.
 ///
 /// # Errors
-/// As [`read_npz`](crate::read_npz); a needed array that is not there, one of another type, one of another shape. Lengths that belong together,
-/// such as the number of voxels in all arrays of [`ResultKind::Voxels`], must be equal.
+/// As [`read_npz`](crate::read_npz); a needed array that is not there, one of another type, one of
+/// another shape. Lengths that belong together, such as the number of voxels in all arrays of
+/// [`ResultKind::Voxels`], must be equal.
 ///
 /// ```
 /// use pointmill_data::{ResultKind, read_result};
@@ -155,8 +160,8 @@ pub fn read_result(path: impl AsRef<Path>, kind: ResultKind) -> Result<ResultArr
     read_result_within(path, kind, &Limits::default())
 }
 
-/// Reads a result as [`read_result`] does, within limits of the caller's; of them [`Limits::max_memory`] and [`Limits::max_decoded_bytes`]
-/// count.
+/// Reads a result as [`read_result`] does, within limits of the caller's; of them
+/// [`Limits::max_memory`] and [`Limits::max_decoded_bytes`] count.
 ///
 /// # Errors
 /// As [`read_result`].

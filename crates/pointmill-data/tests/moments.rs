@@ -1,4 +1,5 @@
-//! Files of an ndt map's moments: what is written comes back, equal tables are equal files, and no bytes make the reader panic or take memory.
+//! Files of an ndt map's moments: what is written comes back, equal tables are equal files, and no
+//! bytes make the reader panic or take memory.
 
 use pointmill_core::array::Dtype;
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice};
@@ -228,7 +229,8 @@ fn other_columns_and_metadata_are_named() {
     assert_eq!(read_ndt_moments("/dev/zero").unwrap_err().class(), "BadHeader");
 }
 
-/// Reads bytes that may be anything: a table or an error without control characters, and no more memory than thrice the file and the window of the reader.
+/// Reads bytes that may be anything: a table or an error without control characters, and no more
+/// memory than thrice the file and the window of the reader.
 fn survive(path: &Path, bytes: &[u8]) -> Option<NdtMomentsTable> {
     std::fs::write(path, bytes).unwrap();
     let mut result = None;
@@ -264,7 +266,8 @@ fn every_flipped_byte_and_every_length_is_survived() {
         bytes[at] ^= [0x01, 0x10, 0x80, 0xff][at % 4];
         other += usize::from(survive(&path, &bytes).is_some_and(|table| table != good));
     }
-    // Sums within their range are all that can become others unseen: 3 rows of 72 bytes, and the coordinates.
+    // Sums within their range are all that can become others unseen: 3 rows of 72 bytes, and the
+    // coordinates.
     assert!(other > 0 && other < 3 * 88, "{other}");
 }
 

@@ -1,4 +1,5 @@
-//! Maps and results of operators as files: what is written comes back, and what is damaged is named.
+//! Maps and results of operators as files: what is written comes back, and what is damaged is
+//! named.
 use pointmill::voxelize::{Outputs, VoxelArray, VoxelizeParams, Voxelizer};
 use pointmill::{Aabb, Device, Points};
 use pointmill_core::ndt::{NdtCells, NdtLattice, NdtReport};
@@ -274,7 +275,8 @@ fn results_of_every_kind_come_back_with_their_report() {
         for (name, view) in &arrays {
             assert_eq!(back.get(name).unwrap().view(), *view, "{kind}: {name}");
         }
-        // What the command writes of points in boxes has no report, and what is no part of a result is not read.
+        // What the command writes of points in boxes has no report, and what is no part of a result
+        // is not read.
         let report = back.report::<NdtReport>();
         match kind {
             ResultKind::PointsInBoxes => assert_eq!(report.unwrap_err().class(), "MissingField"),
@@ -325,7 +327,8 @@ fn results_that_do_not_fit_are_named() {
     assert_eq!(told(ResultKind::PointsInBoxes, &[("x", ints(&[1]))]), ("MissingField", none.into()));
 }
 
-/// Every array of voxels has the name, the type and the shape that files know, and comes back from one.
+/// Every array of voxels has the name, the type and the shape that files know, and comes back from
+/// one.
 #[test]
 fn arrays_go_through_files_by_name() {
     let points = [0.5, 0.5, 0.5, 1.5, 0.5, 0.5, 0.5, 0.5, 0.25, 3.5, 3.5, 0.5, 9.0, 9.0, 9.0_f32];

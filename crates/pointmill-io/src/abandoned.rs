@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 /// How the names of unfinished files begin and end.
 pub(crate) const UNFINISHED: [&str; 2] = [".pointmill-", ".tmp"];
 
-/// Marks a new file as one that is being written, for [`remove_abandoned`]; whether that came in time.
+/// Marks a new file as one that is being written, for [`remove_abandoned`]; whether that came in
+/// time.
 pub(crate) fn claim(file: &File) -> bool {
     // A file system without locks has no marks either, and there nothing is removed.
     let locked = file.lock().is_ok();
@@ -45,7 +46,8 @@ impl Drop for UnderWay {
     }
 }
 
-/// Removes the unfinished files of all calls of [`write_whole`](crate::write_whole) that are under way in this process, which then fail.
+/// Removes the unfinished files of all calls of [`write_whole`](crate::write_whole) that are under
+/// way in this process, which then fail.
 ///
 /// For a process that is about to end and cannot wait for them.
 ///
@@ -66,8 +68,8 @@ pub fn abandon_writes() {
 
 /// Removes the unfinished files that killed processes left in a folder; their number.
 ///
-/// Only regular files that have one name count, and links are not followed. A file that a process still writes is locked and stays; where
-/// the file system knows no locks, every file stays.
+/// Only regular files that have one name count, and links are not followed. A file that a process
+/// still writes is locked and stays; where the file system knows no locks, every file stays.
 ///
 /// # Errors
 /// A folder that cannot be read.

@@ -6,7 +6,8 @@ use pointmill_core::array::{ArrayView, Dtype, Values, num_values};
 use pointmill_core::half::{f32_from_bf16_bits, f32_from_f16_bits};
 use std::path::{Path, PathBuf};
 
-/// An array as read from a file: values in C order (the last index runs fastest), with the shape they have.
+/// An array as read from a file: values in C order (the last index runs fastest), with the shape
+/// they have.
 ///
 /// The accessors name the file and the array in their errors.
 ///
@@ -219,7 +220,8 @@ impl Array {
         cast!(&self.data, f32).ok_or_else(|| self.not("a number"))
     }
 
-    /// The values as `f64`: all are exact but 64-bit integers past 2^53, which are rounded to the nearest.
+    /// The values as `f64`: all are exact but 64-bit integers past 2^53, which are rounded to the
+    /// nearest.
     ///
     /// # Errors
     /// [`IoError::DtypeMismatch`] for booleans.

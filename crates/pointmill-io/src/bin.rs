@@ -15,7 +15,8 @@ use crate::whole::write_to;
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
 
-/// Writes the rows of a cloud as raw little-endian `f32`, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes the rows of a cloud as raw little-endian `f32`, whole or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
 /// # Errors
 /// What the system refuses.

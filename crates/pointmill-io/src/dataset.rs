@@ -19,7 +19,8 @@ struct Entry {
 /// Makes the enum, its names and its table.
 macro_rules! datasets {
     ($($variant:ident = $name:literal, $columns:expr, $formats:expr, $range:expr, $description:literal $(, $deskewed:ident)?;)*) => {
-        /// A public data set: [`ReadOptions::dataset`](crate::ReadOptions::dataset) reads its sweeps with their columns.
+        /// A public data set: [`ReadOptions::dataset`](crate::ReadOptions::dataset) reads its
+        /// sweeps with their columns.
         ///
         /// ```
         /// use pointmill_io::{Dataset, Format};
@@ -106,7 +107,8 @@ impl Dataset {
         self.entry().formats
     }
 
-    /// Whether its sweeps are published without the motion of the sensor within them, so that times of points must not be used to take it out again.
+    /// Whether its sweeps are published without the motion of the sensor within them, so that times
+    /// of points must not be used to take it out again.
     pub const fn is_deskewed(self) -> bool {
         self.entry().deskewed
     }
@@ -120,7 +122,8 @@ impl Dataset {
         }
     }
 
-    /// Degrees by which [`ReadOptions::dataset`](crate::ReadOptions::dataset) turns every point [up](crate::Scan::raised), since the sensor's calibration is off by them.
+    /// Degrees by which [`ReadOptions::dataset`](crate::ReadOptions::dataset) turns every point
+    /// [up](crate::Scan::raised), since the sensor's calibration is off by them.
     ///
     /// KISS-ICP and others take the same angle for KITTI.
     ///
@@ -135,12 +138,14 @@ impl Dataset {
         }
     }
 
-    /// The range that detectors usually take, smallest x, y, z and largest, in metres; `None` for rooms.
+    /// The range that detectors usually take, smallest x, y, z and largest, in metres; `None` for
+    /// rooms.
     pub const fn range(self) -> Option<[f32; 6]> {
         self.entry().range
     }
 
-    /// The format of a file of the data set: the one asked for, else the one of its name, else the usual one.
+    /// The format of a file of the data set: the one asked for, else the one of its name, else the
+    /// usual one.
     pub(crate) fn format(self, path: &Path, asked: Option<Format>) -> Result<Format, IoError> {
         let formats = self.formats();
         let format = asked.or_else(|| Format::from_name(path)).unwrap_or(formats[0]);

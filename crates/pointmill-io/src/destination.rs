@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-/// Where a file is written, or read by the functions that take one: any path, whose symbolic link is followed, or a [`Place`].
+/// Where a file is written, or read by the functions that take one: any path, whose symbolic link
+/// is followed, or a [`Place`].
 pub trait Destination {
     /// The path.
     fn path(&self) -> &Path;
 
-    /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader refuses it.
+    /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader
+    /// refuses it.
     fn follows_links(&self) -> bool {
         true
     }
@@ -21,9 +23,10 @@ impl<P: AsRef<Path>> Destination for P {
 
 /// A path to write to or to read from, and what is done with a symbolic link there.
 ///
-/// In a folder that others may write into, a link may lead to any file of the user who runs the program. There it is not followed: the
-/// new file takes its place, and what it leads to stays as it is. So it is with FIFOs and devices. A reader opens nothing there but a regular
-/// file, and waits for nothing.
+/// In a folder that others may write into, a link may lead to any file of the user who runs the
+/// program. There it is not followed: the new file takes its place, and what it leads to stays as
+/// it is. So it is with FIFOs and devices. A reader opens nothing there but a regular file, and
+/// waits for nothing.
 ///
 /// ```
 /// use pointmill_io::{ArrayView, Place, write_npy};
@@ -36,7 +39,8 @@ impl<P: AsRef<Path>> Destination for P {
 pub struct Place<'a> {
     /// The path.
     pub path: &'a Path,
-    /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader refuses it.
+    /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader
+    /// refuses it.
     pub follow_links: bool,
 }
 

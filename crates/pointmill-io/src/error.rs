@@ -1,4 +1,5 @@
-//! What can go wrong between a file and a cloud: the file, the field, what was wanted and what was found.
+//! What can go wrong between a file and a cloud: the file, the field, what was wanted and what was
+//! found.
 
 use std::fmt;
 use std::io;
@@ -10,8 +11,9 @@ macro_rules! classes {
     ($($(#[$doc:meta])* $class:ident,)*) => {
         /// Why a file could not be read or written.
         ///
-        /// Every error names the file, the part of it, what was wanted there and what was found. Control characters that come from
-        /// a file or a path are escaped in the message, so that an error cannot drive the terminal it is shown on.
+        /// Every error names the file, the part of it, what was wanted there and what was found.
+        /// Control characters that come from a file or a path are escaped in the message, so that
+        /// an error cannot drive the terminal it is shown on.
         ///
         /// ```
         /// use pointmill_io::{ReadOptions, read_from};
@@ -101,13 +103,14 @@ impl IoError {
         }
     }
 
-    /// How many bytes of the file had been read when it was refused, for machines; at most so far into the file lies what is wrong.
-    /// `None` where that is not known.
+    /// How many bytes of the file had been read when it was refused, for machines; at most so far
+    /// into the file lies what is wrong. `None` where that is not known.
     pub fn offset(&self) -> Option<u64> {
         self.detail()?.offset
     }
 
-    /// The error of a damaged file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what`.
+    /// The error of a damaged file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage)
+    /// reads `what`.
     pub(crate) fn salvageable(mut self, what: &str) -> Self {
         if let Some(detail) = self.detail_mut() {
             detail.salvageable(what);
@@ -115,7 +118,8 @@ impl IoError {
         self
     }
 
-    /// Whether a part of a file is not valid, and nothing was refused that a salvage could do without.
+    /// Whether a part of a file is not valid, and nothing was refused that a salvage could do
+    /// without.
     pub(crate) fn is_damage(&self) -> bool {
         !matches!(self, Self::Io { .. } | Self::LimitExceeded(_) | Self::OutOfMemory(_))
     }
@@ -128,7 +132,8 @@ impl IoError {
         self
     }
 
-    /// Wraps the system's answer to `action` on `path`; for use as `map_err(IoError::io(path, "open"))`.
+    /// Wraps the system's answer to `action` on `path`; for use as
+    /// `map_err(IoError::io(path, "open"))`.
     pub fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| {
@@ -153,7 +158,8 @@ fn tried(action: &str, answer: &io::Error) -> String {
     if is_clear { String::new() } else { format!("{action}: ") }
 }
 
-/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`, without the offset.
+/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`,
+/// without the offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// The file, folder, pattern or name as it was given.
@@ -164,7 +170,8 @@ pub struct Detail {
     pub wanted: String,
     /// What was found there.
     pub found: String,
-    /// How many bytes of the file had been read, where it has bytes of its own to count: a member of an archive has not.
+    /// How many bytes of the file had been read, where it has bytes of its own to count: a member
+    /// of an archive has not.
     pub offset: Option<u64>,
 }
 
@@ -184,7 +191,8 @@ impl Detail {
         Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
     }
 
-    /// Adds that [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what` of the damaged file.
+    /// Adds that [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what` of the damaged
+    /// file.
     pub(crate) fn salvageable(&mut self, what: &str) {
         self.found.push_str(&format!("; --salvage reads {what}"));
     }
@@ -204,7 +212,8 @@ impl fmt::Display for Detail {
     }
 }
 
-/// The text with control characters escaped (`\n`, `\u{1b}`), as errors show paths and what files say.
+/// The text with control characters escaped (`\n`, `\u{1b}`), as errors show paths and what files
+/// say.
 ///
 /// ```
 /// assert_eq!(pointmill_io::escape("a\x1b[2Jb\n"), r"a\u{1b}[2Jb\n");
@@ -221,8 +230,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Whether [`escape`] leaves a character as it is: all but control characters, the separators of lines and paragraphs, and those that
-/// reverse the direction of the text after them.
+/// Whether [`escape`] leaves a character as it is: all but control characters, the separators of
+/// lines and paragraphs, and those that reverse the direction of the text after them.
 ///
 /// ```
 /// assert!(pointmill_io::is_plain('\u{e9}') && !pointmill_io::is_plain('\u{85}') && !pointmill_io::is_plain('\u{202e}'));

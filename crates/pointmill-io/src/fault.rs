@@ -3,7 +3,8 @@
 use crate::error::Detail;
 use std::path::Path;
 
-/// Where a reader is: what adds the name of the file, and the position or the array in it, to an error.
+/// Where a reader is: what adds the name of the file, and the position or the array in it, to an
+/// error.
 pub(crate) trait Context {
     /// The detail of an error here.
     fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail>;
@@ -37,11 +38,12 @@ impl Context for At<'_> {
     }
 }
 
-/// Makes an [`IoError`](crate::IoError): `fault!(window, Truncated, "data", "{size} bytes", ("{} bytes", bytes.len()))`.
+/// Makes an [`IoError`](crate::IoError):
+/// `fault!(window, Truncated, "data", "{size} bytes", ("{} bytes", bytes.len()))`.
 ///
-/// The arguments are a [`Context`], the variant, and three texts: the field, what was wanted, what was found. A text is a
-/// format string, a format string with its arguments in parentheses, the name of a variable, or `(another value)`. The last
-/// needs no parentheses around a value.
+/// The arguments are a [`Context`], the variant, and three texts: the field, what was wanted, what
+/// was found. A text is a format string, a format string with its arguments in parentheses, the
+/// name of a variable, or `(another value)`. The last needs no parentheses around a value.
 macro_rules! fault {
     ($at:expr, $class:ident, $field:tt, $wanted:tt, $found:tt) => {{
         #[allow(unused_imports)] // Modules with a context of their own have it.

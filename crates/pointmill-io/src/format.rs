@@ -19,7 +19,8 @@ use std::path::Path;
 pub(crate) enum Reader {
     /// From the first byte to the last.
     Stream(fn(&mut Source<'_>, &Bounds) -> Result<Rows, IoError>),
-    /// Back and forth, so that a stream is held in memory first. Such files may have options of their own.
+    /// Back and forth, so that a stream is held in memory first. Such files may have options of
+    /// their own.
     Seek(fn(&Path, &mut dyn ReadSeek, &Bounds, &ReadOptions) -> Result<Rows, IoError>),
 }
 
@@ -47,7 +48,8 @@ macro_rules! formats {
     ($($variant:ident = $name:literal, $endings:expr, $signatures:expr, $reader:expr, $writer:expr, $description:literal;)*) => {
         /// A file format of point clouds.
         ///
-        /// A format is found by the file's name first (the longer ending wins: `.pcd.bin` before `.bin`), then by its first bytes.
+        /// A format is found by the file's name first (the longer ending wins: `.pcd.bin` before
+        /// `.bin`), then by its first bytes.
         ///
         /// ```
         /// use pointmill_io::Format;
@@ -121,7 +123,8 @@ impl Format {
         self.entry().description
     }
 
-    /// The endings of the files that are read in the format; none for a format that must be asked for.
+    /// The endings of the files that are read in the format; none for a format that must be asked
+    /// for.
     pub const fn endings(self) -> &'static [&'static str] {
         self.entry().endings
     }
@@ -148,7 +151,8 @@ impl Format {
         Self::ALL.iter().copied().filter(|&format| length(format).is_some()).max_by_key(|&format| length(format))
     }
 
-    /// The format in which a file of this name is written: the one whose name is the extension, whatever the case of its letters.
+    /// The format in which a file of this name is written: the one whose name is the extension,
+    /// whatever the case of its letters.
     ///
     /// ```
     /// use pointmill_io::Format;

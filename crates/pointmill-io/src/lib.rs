@@ -1,14 +1,18 @@
 //! Reads and writes point clouds, arrays and poses.
 //!
-//! - **Clouds**: [`read`] makes a [`Scan`] of a file, [`read_from`] of a stream, and [`write()`] makes a file of a scan, a cloud or
+//! - **Clouds**: [`read`] makes a [`Scan`] of a file, [`read_from`] of a stream, and [`write()`]
+//!   makes a file of a scan, a cloud or
 //!   [`NamedPoints`]. [`Format`] lists the formats.
-//! - **Arrays**: [`read_npy`] and [`read_npz`] return an [`Array`], [`write_npy`] and [`write_npz`] take an [`ArrayView`].
+//! - **Arrays**: [`read_npy`] and [`read_npz`] return an [`Array`], [`write_npy`] and [`write_npz`]
+//!   take an [`ArrayView`].
 //! - **Poses**: [`read_poses`] and [`write_poses`] in the formats of [`PoseFormat`].
 //!
 //! Three rules hold for all of it:
 //!
-//! - a size that a file claims is checked against the bytes that are there before memory is taken for it;
-//! - an error names the file, the field, what was wanted and what was found, control characters escaped: [`IoError`];
+//! - a size that a file claims is checked against the bytes that are there before memory is taken
+//!   for it;
+//! - an error names the file, the field, what was wanted and what was found, control characters
+//!   escaped: [`IoError`];
 //! - a file is written whole or not at all: [`write_whole`].
 //!
 //! ```

@@ -6,17 +6,21 @@ use crate::fault::{bail, fault};
 use crate::source::Source;
 use std::path::Path;
 
-/// The most columns a cloud may have. Far above any sensor's, it keeps a lie about them from counting.
+/// The most columns a cloud may have. Far above any sensor's, it keeps a lie about them from
+/// counting.
 pub(crate) const MAX_COLUMNS: usize = 1024;
 
-/// What a compressed file may always unpack to, in bytes, and by which factor it may otherwise grow, all its parts together. Compression shrinks sweeps and
-/// tiles to a quarter or a tenth. It shrinks equal points to almost nothing, so without a limit a small file could declare any number of them.
+/// What a compressed file may always unpack to, in bytes, and by which factor it may otherwise
+/// grow, all its parts together. Compression shrinks sweeps and tiles to a quarter or a tenth. It
+/// shrinks equal points to almost nothing, so without a limit a small file could declare any number
+/// of them.
 const UNPACKED: (u64, u64) = (16 << 20, 64);
 
-/// What a read may take before it is refused with [`IoError::LimitExceeded`]; `None` takes a limit away.
+/// What a read may take before it is refused with [`IoError::LimitExceeded`]; `None` takes a limit
+/// away.
 ///
-/// They stand beside the comparison with the bytes that are there, which cannot be turned off: a file that says more than it holds
-/// is refused before any of these is asked.
+/// They stand beside the comparison with the bytes that are there, which cannot be turned off: a
+/// file that says more than it holds is refused before any of these is asked.
 ///
 /// ```
 /// use pointmill_io::{Format, Limits, ReadOptions, read_from};
@@ -33,12 +37,15 @@ const UNPACKED: (u64, u64) = (16 << 20, 64);
 pub struct Limits {
     /// The most points of a cloud, default 2^30, which is what an operator takes.
     pub max_points: Option<u64>,
-    /// The most bytes of memory for the values that are read and for what is unpacked on the way to them, default 16 GiB. While a
-    /// stream of unknown length grows, up to twice as much may be held.
+    /// The most bytes of memory for the values that are read and for what is unpacked on the way to
+    /// them, default 16 GiB. While a stream of unknown length grows, up to twice as much may be
+    /// held.
     pub max_memory: Option<u64>,
-    /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
-    /// 100 times the file, of `.laz`, compressed `.feather`, all chunks of `.mcap` and the points of `.e57` 16 MiB or 64 times the file, of `.pcd` 88 times the
-    /// file, more than which its compression cannot give. A number here takes the place of all but the last.
+    /// The most bytes that compressed data may unpack to. By default what the format's own limit
+    /// allows: of `.npz` 256 MiB or 100 times the file, of `.laz`, compressed `.feather`, all
+    /// chunks of `.mcap` and the points of `.e57` 16 MiB or 64 times the file, of `.pcd` 88 times
+    /// the file, more than which its compression cannot give. A number here takes the place of all
+    /// but the last.
     pub max_decoded_bytes: Option<u64>,
 }
 
@@ -66,7 +73,8 @@ impl Limits {
         self.check_decoded(at, field, bytes, self.most_unpacked(file), whose)
     }
 
-    /// Checks what compressed data say they unpack to; without a limit given, against `most`, which is `whose`.
+    /// Checks what compressed data say they unpack to; without a limit given, against `most`, which
+    /// is `whose`.
     pub(crate) fn check_decoded(
         &self,
         at: &(impl Context + ?Sized),
@@ -92,7 +100,8 @@ pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
     /// The names of the columns, of files that have none.
     pub(crate) names: Option<&'static [&'static str]>,
-    /// The part of the plane that is wanted; readers may leave out what is outside. Of COPC only what lies there is unpacked.
+    /// The part of the plane that is wanted; readers may leave out what is outside. Of COPC only
+    /// what lies there is unpacked.
     #[cfg_attr(not(feature = "laz"), expect(dead_code))]
     pub(crate) area: Option<[f64; 4]>,
     /// Whether the whole records of a damaged file are read.

@@ -1,7 +1,7 @@
 //! LZ4 frames, decoded with a block no larger than the data need.
 //!
-//! The decoder clears a block of the size that a frame names, up to 4 MiB, whatever comes. Where that is larger than what is to come, the header
-//! is replaced by one that names a smaller block.
+//! The decoder clears a block of the size that a frame names, up to 4 MiB, whatever comes. Where
+//! that is larger than what is to come, the header is replaced by one that names a smaller block.
 
 use lz4_flex::frame::FrameDecoder;
 use std::io::{Cursor, Read};
@@ -9,11 +9,13 @@ use std::io::{Cursor, Read};
 /// How every frame starts.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// A reader of the frame that bytes begin with, which unpacks to `size` bytes, and the bytes behind the frame; `None` if no frame is there.
+/// A reader of the frame that bytes begin with, which unpacks to `size` bytes, and the bytes behind
+/// the frame; `None` if no frame is there.
 pub(crate) fn frame(bytes: &[u8], size: u64) -> Option<(impl Read + '_, &[u8])> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let &[flags, block, ..] = rest else { return None };
-    // Behind the two bytes: the size of the content, a dictionary, the checksum of what stands before it.
+    // Behind the two bytes: the size of the content, a dictionary, the checksum of what stands
+    // before it.
     let described = 2 + if flags & 8 != 0 { 8 } else { 0 } + if flags & 1 != 0 { 4 } else { 0 };
     let (description, rest) = rest.split_at_checked(described)?;
     let (&sum, blocks) = rest.split_first()?;

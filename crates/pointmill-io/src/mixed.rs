@@ -1,7 +1,8 @@
 //! Whether rows of raw values are cut at the right number of columns.
 //!
-//! With the right number, a value and the one a row later are of one column, so their ranks among all values are near. With a wrong one they are of
-//! different columns: of two distributions, values of different ones are on average farther apart than values of the same.
+//! With the right number, a value and the one a row later are of one column, so their ranks among
+//! all values are near. With a wrong one they are of different columns: of two distributions,
+//! values of different ones are on average farther apart than values of the same.
 
 use crate::warning::Warning;
 
@@ -12,9 +13,11 @@ pub(crate) const USUAL_COLUMNS: std::ops::RangeInclusive<usize> = 3..=8;
 const SAMPLES: [usize; 2] = [256, 2048];
 /// How much nearer than the rows in hand others must be, after the first look and at the end.
 const NEARER: [f64; 2] = [0.92, 0.85];
-/// A divisor of the number in hand separates columns as well as this if it does so at all: its multiples do too.
+/// A divisor of the number in hand separates columns as well as this if it does so at all: its
+/// multiples do too.
 const AS_NEAR: f64 = 1.1;
-/// A multiple of the number in hand must be this much nearer: where two lasers fire in turn, every other row is nearer than the next.
+/// A multiple of the number in hand must be this much nearer: where two lasers fire in turn, every
+/// other row is nearer than the next.
 const MULTIPLE: f64 = 0.4;
 /// Fewer rows than these tell nothing.
 const LEAST_ROWS: usize = 256;

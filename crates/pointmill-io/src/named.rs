@@ -14,11 +14,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Points with the names and types of their columns, as [`write_ply`](crate::write_ply) and [`write_pcd`](crate::write_pcd)
-/// take them; a [`Scan`](crate::Scan), a [`PointCloud`] and [`Points`] become some by `From`.
+/// Points with the names and types of their columns, as [`write_ply`](crate::write_ply) and
+/// [`write_pcd`](crate::write_pcd) take them; a [`Scan`](crate::Scan), a [`PointCloud`] and
+/// [`Points`] become some by `From`.
 ///
-/// The first three columns are x, y, z in metres. They are written as `f32`, or as `f64` if [`NamedPoints::xyz_f64`] has them. Any other
-/// column is written as an integer of its type if that holds every value of the column and the format has it, else as `f64` if
+/// The first three columns are x, y, z in metres. They are written as `f32`, or as `f64` if
+/// [`NamedPoints::xyz_f64`] has them. Any other column is written as an integer of its type if that
+/// holds every value of the column and the format has it, else as `f64` if
 /// [`NamedPoints::wide`] has it, else as `f32`.
 ///
 /// ```
@@ -42,14 +44,17 @@ pub struct NamedPoints<'a> {
     pub xyz_f64: Option<&'a [f64]>,
     /// The columns behind z of which an `f32` does not hold every value.
     pub wide: Vec<Arc<WideColumn>>,
-    /// The decimals of `xyz_f64`, where these are decimal numbers but for the last bit; text has no more.
+    /// The decimals of `xyz_f64`, where these are decimal numbers but for the last bit; text has no
+    /// more.
     pub decimals: Option<u8>,
-    /// What x, y, z of `points` are about, in metres; `xyz_f64` is about zero. Formats that can hold a remark name it unless it is zero.
+    /// What x, y, z of `points` are about, in metres; `xyz_f64` is about zero. Formats that can
+    /// hold a remark name it unless it is zero.
     pub origin: [f64; 3],
 }
 
 impl<'a> NamedPoints<'a> {
-    /// Points with a name for each column, all of them `f32`. Names that do not fit are an error when a file is written.
+    /// Points with a name for each column, all of them `f32`. Names that do not fit are an error
+    /// when a file is written.
     pub fn new(points: Points<'a>, names: &[&str]) -> Self {
         let fields = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 });
         Self { points, fields: fields.collect(), xyz_f64: None, wide: vec![], decimals: None, origin: [0.0; 3] }
@@ -179,7 +184,8 @@ impl<'a> NamedPoints<'a> {
         };
     }
 
-    /// A coordinate without the noise of the arithmetic that it comes from: the `f64` that is nearest to its decimal number.
+    /// A coordinate without the noise of the arithmetic that it comes from: the `f64` that is
+    /// nearest to its decimal number.
     fn decimal(&self, v: f64) -> f64 {
         let Some(decimals) = self.decimals else { return v };
         let steps = 10_f64.powi(decimals.into());

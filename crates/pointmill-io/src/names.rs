@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 /// The name of padding in PCD.
 pub(crate) const PADDING: &str = "_";
 
-/// The names of columns in files of a format. What the format cannot hold is replaced by `_`, an empty name by `column3` and the like.
+/// The names of columns in files of a format. What the format cannot hold is replaced by `_`, an
+/// empty name by `column3` and the like.
 pub(crate) fn written(fields: &[Field], format: Format) -> Vec<String> {
     let mut taken: BTreeSet<String> = fields.iter().map(|field| field.name.clone()).collect();
     let name = |(j, field): (usize, &Field)| {

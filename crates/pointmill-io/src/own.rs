@@ -5,11 +5,14 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens a file of the program's own to read and write it, or with `create` makes it; what else is there under that name is left alone.
+/// Opens a file of the program's own to read and write it, or with `create` makes it; what else is
+/// there under that name is left alone.
 ///
-/// In a folder that others may write into, a name may stand for any file of the user who runs the program, or for a FIFO that never
-/// answers. So nothing is opened but a regular file with one name whose owner is the user of the process or the owner of the folder;
-/// symbolic links are not followed, and nothing is waited for. Where the system knows no owners and links, any regular file is opened.
+/// In a folder that others may write into, a name may stand for any file of the user who runs the
+/// program, or for a FIFO that never answers. So nothing is opened but a regular file with one name
+/// whose owner is the user of the process or the owner of the folder; symbolic links are not
+/// followed, and nothing is waited for. Where the system knows no owners and links, any regular
+/// file is opened.
 ///
 /// # Errors
 /// [`IoError::UnsupportedFormat`] for what is no such file; what the system refuses.
@@ -54,7 +57,8 @@ pub fn open_in_folder(path: &Path) -> Result<File, IoError> {
     open_regular(path, File::options().read(true), "a regular file").map(|(file, _)| file)
 }
 
-/// Whether there is a folder of the program's own under a path; a link to a folder is an error, as is anything else.
+/// Whether there is a folder of the program's own under a path; a link to a folder is an error, as
+/// is anything else.
 ///
 /// # Errors
 /// What is there and is no folder; what the system refuses.

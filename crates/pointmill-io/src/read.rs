@@ -22,25 +22,30 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
-    /// The data set that the files are of, which names the columns of rows, and whose points are turned up where its
+    /// The data set that the files are of, which names the columns of rows, and whose points are
+    /// turned up where its
     /// [calibration is off](Dataset::vertical_angle); by default none. A format or a number of columns that the data set does not have is an error.
     pub dataset: Option<Dataset>,
     /// The format; by default found by name, then by content.
     pub format: Option<Format>,
-    /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it if it is given.
+    /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it
+    /// if it is given.
     pub columns: Option<usize>,
     /// The scan of an E57 file, from 0; by default all of them.
     pub scan: Option<usize>,
     /// The topic of a bag; by default its only one of clouds.
     pub topic: Option<String>,
-    /// Whether of a file that was cut or damaged what is whole is read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by default a file
-    /// is read whole or not at all. Of raw rows, binary PLY and PCD, and LAS these are the points before the cut; of LAZ and MCAP the whole
-    /// chunks. Records of LAS other than points need not be as the header says.
+    /// Whether of a file that was cut or damaged what is whole is read, with a
+    /// [`Warning::Salvaged`](crate::Warning::Salvaged); by default a file is read whole or not at
+    /// all. Of raw rows, binary PLY and PCD, and LAS these are the points before the cut; of LAZ
+    /// and MCAP the whole chunks. Records of LAS other than points need not be as the header says.
     pub salvage: bool,
-    /// The part of the plane whose points are read: smallest x and y, largest x and y in metres, inclusive; by default all points. Of a COPC file
-    /// only the nodes that meet it are unpacked. Points outside, and those that are not finite, are left out with their times.
+    /// The part of the plane whose points are read: smallest x and y, largest x and y in metres,
+    /// inclusive; by default all points. Of a COPC file only the nodes that meet it are unpacked.
+    /// Points outside, and those that are not finite, are left out with their times.
     pub area: Option<[f64; 4]>,
-    /// The origin that the points of the cloud are about, by default none; see [`Scan::about`]. The command and the Python package ask for
+    /// The origin that the points of the cloud are about, by default none; see [`Scan::about`]. The
+    /// command and the Python package ask for
     /// [`LocalOrigin::Auto`].
     pub origin: LocalOrigin,
     /// How much a read may take.
@@ -49,9 +54,9 @@ pub struct ReadOptions {
 
 /// Reads the cloud in a file.
 ///
-/// The format is the one asked for, else the one of the name, else the one of the content. Points keep their order; NaN and
-/// infinities stay and are counted in a warning; values of other types than `f32` are cast once, and coordinates that this
-/// moves are kept as [`Scan::xyz_f64`] too.
+/// The format is the one asked for, else the one of the name, else the one of the content. Points
+/// keep their order; NaN and infinities stay and are counted in a warning; values of other types
+/// than `f32` are cast once, and coordinates that this moves are kept as [`Scan::xyz_f64`] too.
 ///
 /// # Limits
 /// [`Limits`](crate::Limits), and 1024 columns. Sizes are checked against the file's own before memory is taken.
@@ -135,12 +140,12 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
     })
 }
 
-/// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in
-/// messages.
+/// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in
+/// finding the format and in messages.
 ///
 /// # Limits
-/// As [`read`]. Memory is taken as the bytes come; an `.npz` archive is held in memory, up to 1 MiB and 64 bytes for each
-/// point of the limit.
+/// As [`read`]. Memory is taken as the bytes come; an `.npz` archive is held in memory, up to 1 MiB
+/// and 64 bytes for each point of the limit.
 ///
 /// # Errors
 /// As [`read`].

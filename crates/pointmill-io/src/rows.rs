@@ -40,7 +40,8 @@ impl Rows {
         self.xyz_f64 = Some(xyz);
     }
 
-    /// The rows with a warning if they are fewer than the file declares, or if something else of it `is_lost`.
+    /// The rows with a warning if they are fewer than the file declares, or if something else of it
+    /// `is_lost`.
     pub(crate) fn salvaged(mut self, points: u64, declared: u64, is_lost: bool) -> Self {
         if points < declared || is_lost {
             self.warnings.push(Warning::Salvaged { points, declared: Some(declared) });

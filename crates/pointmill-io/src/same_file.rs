@@ -5,7 +5,8 @@ use crate::source::open;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
-/// A file that was opened before. It is open only while it is used, so that any number of them may be held.
+/// A file that was opened before. It is open only while it is used, so that any number of them may
+/// be held.
 #[derive(Debug)]
 pub(crate) struct SameFile {
     /// The place, whatever the current folder becomes.

@@ -1,4 +1,5 @@
-//! A cloud as it came from a file: points, names and types of the columns, and what is odd about them.
+//! A cloud as it came from a file: points, names and types of the columns, and what is odd about
+//! them.
 
 use crate::error::IoError;
 use crate::fault::fault;
@@ -30,12 +31,14 @@ pub struct Scan {
     pub format: Format,
     /// The columns of the cloud, in order, with the types that the file has.
     pub fields: Vec<Field>,
-    /// x, y, z of every point as the file has them, `[N, 3]` row-major, where `f32` loses some of it or the cloud is about
+    /// x, y, z of every point as the file has them, `[N, 3]` row-major, where `f32` loses some of
+    /// it or the cloud is about
     /// [an origin](PointCloud::origin); `None` where the cloud has every bit.
     pub xyz_f64: Option<Vec<f64>>,
     /// What a user may want to know; none of it kept the cloud from being read.
     pub warnings: Vec<Warning>,
-    /// Columns behind z of which an `f32` does not hold every value, and those with times, in order.
+    /// Columns behind z of which an `f32` does not hold every value, and those with times, in
+    /// order.
     wide: Vec<Arc<WideColumn>>,
     /// The decimals of the coordinates, where they are decimal numbers.
     decimals: Option<u8>,
@@ -91,12 +94,14 @@ impl Scan {
         squares.filter(|square| square.is_finite()).fold(0.0, f64::max).sqrt()
     }
 
-    /// x, y, z of every point in another frame, `[N, 3]` row-major, as [`Scan::transformed`] has them in `f64`.
+    /// x, y, z of every point in another frame, `[N, 3]` row-major, as [`Scan::transformed`] has
+    /// them in `f64`.
     pub fn xyz_in(&self, pose: &Pose) -> Vec<f64> {
         self.iter_xyz().flat_map(|p| pose.apply(p)).collect()
     }
 
-    /// The scan with its points about another origin, which [`ReadOptions::origin`](crate::ReadOptions::origin) asks of a reader.
+    /// The scan with its points about another origin, which
+    /// [`ReadOptions::origin`](crate::ReadOptions::origin) asks of a reader.
     ///
     /// [`Scan::xyz_f64`] keeps the coordinates. [`LocalOrigin::Auto`] leaves a scan about zero as it is, if no coordinate moves by [`Warning::WORTH_TELLING`].
     ///
@@ -143,12 +148,14 @@ impl Scan {
         self
     }
 
-    /// The time of every point; `None` where no column has times, or none of which the unit is known.
+    /// The time of every point; `None` where no column has times, or none of which the unit is
+    /// known.
     ///
-    /// A column has times by its name, whatever the case of its letters: `t`, `time`, `timestamp`, `timestamps`, `time_stamp`, `offset_time`,
-    /// `time_offset`, `gps_time`, each also with `_s`, `_ms`, `_us` or `_ns` behind it, and `offset` with one of these. The unit is the one of
-    /// the name, of `gps_time` seconds. Else it is the one in which the points take from 0.01 to 10 seconds; whole numbers must then take 1000
-    /// of it or more. The first such column counts.
+    /// A column has times by its name, whatever the case of its letters: `t`, `time`, `timestamp`,
+    /// `timestamps`, `time_stamp`, `offset_time`, `time_offset`, `gps_time`, each also with `_s`,
+    /// `_ms`, `_us` or `_ns` behind it, and `offset` with one of these. The unit is the one of the
+    /// name, of `gps_time` seconds. Else it is the one in which the points take from 0.01 to 10
+    /// seconds; whole numbers must then take 1000 of it or more. The first such column counts.
     ///
     /// ```
     /// use pointmill_core::Points;
@@ -165,8 +172,8 @@ impl Scan {
         times::find(&self.fields, self.cloud.data(), &self.wide)
     }
 
-    /// What [`Scan::times`] needs, if that is none of the points, so that a caller who gives the points away works the times out later. `None` where
-    /// times come from a column of the cloud.
+    /// What [`Scan::times`] needs, if that is none of the points, so that a caller who gives the
+    /// points away works the times out later. `None` where times come from a column of the cloud.
     ///
     /// ```
     /// use pointmill_core::Points;
@@ -183,7 +190,8 @@ impl Scan {
         LaterTimes::new(&self.fields, &self.wide)
     }
 
-    /// The columns behind z of which an `f32` does not hold every value, in full and in order; [`write()`](crate::write()) keeps them.
+    /// The columns behind z of which an `f32` does not hold every value, in full and in order;
+    /// [`write()`](crate::write()) keeps them.
     pub fn wide(&self) -> impl ExactSizeIterator<Item = &Arc<WideColumn>> {
         let wide: Vec<_> = self.wide.iter().filter(|wide| wide.change > 0.0).collect();
         wide.into_iter()
@@ -191,7 +199,8 @@ impl Scan {
 
     /// The column of the intensity of the points; `None` where no column has such a name.
     ///
-    /// Names are `intensity`, `reflectance`, `reflectivity` and `remission`, whatever the case of their letters. The first such column counts.
+    /// Names are `intensity`, `reflectance`, `reflectivity` and `remission`, whatever the case of
+    /// their letters. The first such column counts.
     pub fn intensity(&self) -> Option<usize> {
         const NAMES: [&str; 4] = ["intensity", "reflectance", "reflectivity", "remission"];
         self.fields.iter().position(|field| NAMES.iter().any(|name| field.name.eq_ignore_ascii_case(name)))
@@ -204,8 +213,9 @@ impl Scan {
 
     /// The scan in another frame: every point, finite or not, in order, with all of its columns.
     ///
-    /// The columns `nx`, `ny`, `nz` and `normal_x`, `normal_y`, `normal_z` are rotated with the points. The sums are `f64`. The result keeps
-    /// them in [`Scan::xyz_f64`] if `keep_f64`, or if the coordinates of this scan [are `f64`](Scan::is_f64).
+    /// The columns `nx`, `ny`, `nz` and `normal_x`, `normal_y`, `normal_z` are rotated with the
+    /// points. The sums are `f64`. The result keeps them in [`Scan::xyz_f64`] if `keep_f64`, or if
+    /// the coordinates of this scan [are `f64`](Scan::is_f64).
     ///
     /// ```
     /// use pointmill_core::{Points, Pose};
@@ -242,8 +252,10 @@ impl Scan {
         Self { cloud, xyz_f64, format: self.format, fields, warnings, wide, decimals: None }
     }
 
-    /// The scan with every point turned up by an angle about the axis across its own direction, as seen from the sensor in the origin of coordinates: azimuths and ranges stay, and columns
-    /// other than x, y, z. The sums are `f64`. Points straight above or below the sensor and points that are not finite stay.
+    /// The scan with every point turned up by an angle about the axis across its own direction, as
+    /// seen from the sensor in the origin of coordinates: azimuths and ranges stay, and columns
+    /// other than x, y, z. The sums are `f64`. Points straight above or below the sensor and points
+    /// that are not finite stay.
     ///
     /// ```
     /// use pointmill_core::PointCloud;
@@ -271,7 +283,8 @@ impl Scan {
         self
     }
 
-    /// The scan without the points at exactly (0, 0, 0), which some sensors return for no echo, and how many they were.
+    /// The scan without the points at exactly (0, 0, 0), which some sensors return for no echo, and
+    /// how many they were.
     ///
     /// ```
     /// use pointmill_core::PointCloud;
@@ -336,7 +349,8 @@ impl Scan {
         (Self { cloud, format, fields, xyz_f64, warnings, wide, decimals }, left_out)
     }
 
-    /// The warnings that hold for a file of this scan in a format: casts, where it does not keep the values in full, and names that it does not hold.
+    /// The warnings that hold for a file of this scan in a format: casts, where it does not keep
+    /// the values in full, and names that it does not hold.
     pub fn warnings_in(&self, format: Format) -> Vec<Warning> {
         let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
         let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
@@ -350,8 +364,9 @@ impl Scan {
         warnings
     }
 
-    /// The smallest and the largest x, y, z of the points that are finite as `f64`, from [`Scan::xyz_f64`]; `None` if there
-    /// are none, or where `cloud` has every bit and its own bounds are exact.
+    /// The smallest and the largest x, y, z of the points that are finite as `f64`, from
+    /// [`Scan::xyz_f64`]; `None` if there are none, or where `cloud` has every bit and its own
+    /// bounds are exact.
     pub fn bounds_f64(&self) -> Option<([f64; 3], [f64; 3])> {
         let points = self.xyz_f64.as_ref()?.chunks_exact(3).map(|p| [p[0], p[1], p[2]]);
         points.filter(|p| p.iter().all(|v| v.is_finite())).fold(None, |bounds, p| {
@@ -378,7 +393,8 @@ fn corner_of(points: &[[f64; 3]]) -> [f64; 3] {
     corner(&on_threads(points.chunks(SHARE).collect(), least))
 }
 
-/// A cloud that comes from no file, as a raw file of its values would be read: columns without names, no warnings.
+/// A cloud that comes from no file, as a raw file of its values would be read: columns without
+/// names, no warnings.
 impl From<PointCloud> for Scan {
     fn from(cloud: PointCloud) -> Self {
         let (fields, origin) = (Field::of_one_type(XYZ, cloud.columns(), Dtype::F32), cloud.origin());

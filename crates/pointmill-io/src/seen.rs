@@ -27,8 +27,8 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Looks at all points and at what the file has of each; `exact` is empty where that is the cloud itself. Points are
-    /// outside of the `bbox` or inside, corners included.
+    /// Looks at all points and at what the file has of each; `exact` is empty where that is the
+    /// cloud itself. Points are outside of the `bbox` or inside, corners included.
     pub(crate) fn of(cloud: &PointCloud, exact: &[f64], bbox: Option<[[f64; 3]; 2]>) -> Self {
         let (columns, origin) = (cloud.columns(), cloud.origin());
         let exact = exact.as_chunks::<3>().0.chunks(SHARE).chain(iter::repeat(&[][..]));
@@ -47,7 +47,8 @@ impl Seen {
         seen.into_iter().fold(Self::default(), Self::and)
     }
 
-    /// Compares a row with what its coordinates were before the cast. Without branches and for each axis by itself.
+    /// Compares a row with what its coordinates were before the cast. Without branches and for each
+    /// axis by itself.
     #[inline(always)]
     fn cast(&mut self, row: &[f32], exact: [f64; 3]) {
         let cast = [row[0], row[1], row[2]].map(f64::from);
@@ -60,7 +61,8 @@ impl Seen {
         }
     }
 
-    /// Looks at how far rows are from what their coordinates were before the cast, and at nothing else.
+    /// Looks at how far rows are from what their coordinates were before the cast, and at nothing
+    /// else.
     pub(crate) fn moved<'r>(casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) -> Self {
         let mut by = [0.0; 3];
         casts.for_each(|(row, exact)| {
@@ -86,13 +88,15 @@ impl Seen {
         (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin })
     }
 
-    /// The origin that [`LocalOrigin::Auto`](pointmill_core::LocalOrigin::Auto) takes for rows about zero, if they need one.
+    /// The origin that [`LocalOrigin::Auto`](pointmill_core::LocalOrigin::Auto) takes for rows
+    /// about zero, if they need one.
     pub(crate) fn auto_origin(&self) -> Option<[f64; 3]> {
         self.rounded([0.0; 3]).map(|_| corner(&[self.least]))
     }
 }
 
-/// How far coordinates moved when they were cast, this one included. An infinity that was none did not move by metres.
+/// How far coordinates moved when they were cast, this one included. An infinity that was none did
+/// not move by metres.
 #[inline(always)]
 fn farther(by: f64, cast: f64, exact: f64) -> f64 {
     let moved = (cast - exact).abs();

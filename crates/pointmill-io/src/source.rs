@@ -11,8 +11,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
-/// Bytes read at a time. It fits the second-level cache, so clearing the memory before the read costs little; and where
-/// the length is only claimed, it is all that a lie can make us take.
+/// Bytes read at a time. It fits the second-level cache, so clearing the memory before the read
+/// costs little; and where the length is only claimed, it is all that a lie can make us take.
 const CHUNK: usize = 256 << 10;
 
 /// A stream of bytes, its name, and what is known of its length.
@@ -21,8 +21,8 @@ pub(crate) struct Source<'a> {
     reader: &'a mut dyn Read,
     /// Bytes left by a length that was checked (a file's own, not one that a header claims).
     left: Option<u64>,
-    /// For a member of an archive, whose errors are the archive's and not the system's: bytes left as the archive claims.
-    /// No more are read, but so many need not come.
+    /// For a member of an archive, whose errors are the archive's and not the system's: bytes left
+    /// as the archive claims. No more are read, but so many need not come.
     claimed: Option<u64>,
     /// Said before the names of fields: the array's name in an archive.
     prefix: String,
@@ -58,13 +58,14 @@ impl<'a> Source<'a> {
         Self { position, ..self }
     }
 
-    /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
+    /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known
+    /// to be there.
     pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
         Self::part(path, reader, size, stored, format!("array `{name}`: "))
     }
 
-    /// A part of a file with positions of its own that claims to have `size` bytes; `stored` if they are known to be there. Errors name
-    /// `prefix` before their fields.
+    /// A part of a file with positions of its own that claims to have `size` bytes; `stored` if
+    /// they are known to be there. Errors name `prefix` before their fields.
     pub(crate) fn part(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, prefix: String) -> Self {
         Self { claimed: Some(size), prefix, ..Self::new(path, reader, stored.then_some(size)) }
     }
@@ -74,7 +75,8 @@ impl<'a> Source<'a> {
         self.claimed.is_none().then_some(self.position)
     }
 
-    /// Counts memory that is about to be taken for what the file says, and refuses what is above the limit.
+    /// Counts memory that is about to be taken for what the file says, and refuses what is above
+    /// the limit.
     pub(crate) fn take(&self, bytes: usize) -> Result<(), IoError> {
         let taken = self.taken.get().saturating_add(bytes as u64);
         if taken > self.max_memory {
@@ -104,7 +106,8 @@ impl<'a> Source<'a> {
         self.left.or(self.claimed)
     }
 
-    /// Reads what is left of a member, with which its checksum is compared; whether it is no more than claimed.
+    /// Reads what is left of a member, with which its checksum is compared; whether it is no more
+    /// than claimed.
     pub(crate) fn drain(&mut self) -> Result<bool, IoError> {
         let mut rest = [0; 4096];
         let mut left = self.claimed.replace(u64::MAX).unwrap_or(u64::MAX);
@@ -138,7 +141,8 @@ impl<'a> Source<'a> {
         Ok(got)
     }
 
-    /// Appends `count` bytes to `out`, as far as there are as many; the number of bytes got. The memory is not cleared before.
+    /// Appends `count` bytes to `out`, as far as there are as many; the number of bytes got. The
+    /// memory is not cleared before.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>, count: u64) -> Result<u64, IoError> {
         let count = self.claimed.map_or(count, |claimed| claimed.min(count));
         let mut done = 0;
@@ -208,7 +212,8 @@ impl<'a> Source<'a> {
         Ok(out)
     }
 
-    /// Reads to the end, or until `at_least` values are there; the values and the number of bytes after the last whole one.
+    /// Reads to the end, or until `at_least` values are there; the values and the number of bytes
+    /// after the last whole one.
     pub(crate) fn until_end<T: Raw>(&mut self, at_least: u64, big_endian: bool) -> Result<(Vec<T>, usize), IoError> {
         let mut out = Vec::new();
         while (out.len() as u64) < at_least {
@@ -280,8 +285,8 @@ pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
     open_at(Place { path, follow_links: true })
 }
 
-/// Opens the file of a place, with its length if it is one that has a length of its own. Where links are not
-/// followed, nothing but a regular file is opened.
+/// Opens the file of a place, with its length if it is one that has a length of its own. Where
+/// links are not followed, nothing but a regular file is opened.
 ///
 /// # Errors
 /// A folder; what the system refuses.

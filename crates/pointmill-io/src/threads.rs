@@ -1,6 +1,7 @@
 //! Work on all threads of the machine, and memory for it.
 //!
-//! Threads live as long as one call: a process that was forked has none of its parent's, so that a pool would wait forever.
+//! Threads live as long as one call: a process that was forked has none of its parent's, so that a
+//! pool would wait forever.
 
 use std::collections::TryReserveError;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +10,8 @@ use std::thread;
 /// Points that a thread takes at a time, where little is done with each.
 pub(crate) const SHARE: usize = 1 << 16;
 
-/// Does `work` with each item on as many threads as the machine has, and returns what it made in the order of the items.
+/// Does `work` with each item on as many threads as the machine has, and returns what it made in
+/// the order of the items.
 pub(crate) fn on_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
     let queue = Mutex::new(items.into_iter().enumerate());

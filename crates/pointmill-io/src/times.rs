@@ -63,14 +63,15 @@ impl Times {
 const NAMES: [&str; 9] =
     ["t", "time", "timestamp", "time_stamp", "timestamps", "offset_time", "time_offset", "offset", "gps_time"];
 
-/// How long a cloud may take, in seconds: a sweep a tenth, merged ones some seconds. Units are a factor of 1000 apart, so that at most one
-/// gives such a length.
+/// How long a cloud may take, in seconds: a sweep a tenth, merged ones some seconds. Units are a
+/// factor of 1000 apart, so that at most one gives such a length.
 const LENGTHS: std::ops::Range<f64> = 0.01..10.0;
 
 /// Fewer steps than these are no times of a sweep: rings are counted like that.
 const LEAST_STEPS: f64 = 1000.0;
 
-/// The unit that a column's name gives, `None` in it where the name gives none; `None` for a column that has no times.
+/// The unit that a column's name gives, `None` in it where the name gives none; `None` for a column
+/// that has no times.
 #[expect(clippy::option_option)]
 fn named(name: &str) -> Option<Option<TimeUnit>> {
     let name = name.to_ascii_lowercase();
@@ -95,7 +96,8 @@ pub(crate) fn unit_of(name: &str) -> Option<TimeUnit> {
     named(name).flatten()
 }
 
-/// Times of a scan that are worked out when they are asked for: see [`Scan::later_times`](crate::Scan::later_times).
+/// Times of a scan that are worked out when they are asked for: see
+/// [`Scan::later_times`](crate::Scan::later_times).
 #[derive(Clone, Debug)]
 pub struct LaterTimes {
     fields: Vec<Field>,
@@ -103,7 +105,8 @@ pub struct LaterTimes {
 }
 
 impl LaterTimes {
-    /// Of the only column of times, if it is kept in full; `None` where another column may have times.
+    /// Of the only column of times, if it is kept in full; `None` where another column may have
+    /// times.
     pub(crate) fn new(fields: &[Field], wide: &[Arc<WideColumn>]) -> Option<Self> {
         let mut named = (0..fields.len()).filter(|&j| is_named(&fields[j].name));
         let (column, None) = (named.next()?, named.next()) else { return None };
@@ -117,8 +120,8 @@ impl LaterTimes {
     }
 }
 
-/// The times of points, from the first column that is known to have some: by its name, and where that gives no unit, by how long the
-/// points take.
+/// The times of points, from the first column that is known to have some: by its name, and where
+/// that gives no unit, by how long the points take.
 pub(crate) fn find(fields: &[Field], data: &[f32], wide: &[Arc<WideColumn>]) -> Option<Times> {
     fields.iter().enumerate().find_map(|(column, field)| {
         let by_name = named(&field.name)?;

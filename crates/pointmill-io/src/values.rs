@@ -18,7 +18,8 @@ pub(crate) trait Raw: Pod {
     /// The value as `f32`, rounded once.
     fn to_f32(self) -> f32;
 
-    /// The most that values change in their cast to `f32`, this one included. Whole numbers that an `f64` does not hold count as changed.
+    /// The most that values change in their cast to `f32`, this one included. Whole numbers that an
+    /// `f64` does not hold count as changed.
     #[inline(always)]
     fn change(most: f64, value: Self) -> f64 {
         let most = change(most, value.to_f32(), value.to_f64());
@@ -86,7 +87,8 @@ impl Raw for f64 {
     }
 }
 
-/// Writes values in little-endian order: as they lie in memory, without a copy, where that is the machine's order.
+/// Writes values in little-endian order: as they lie in memory, without a copy, where that is the
+/// machine's order.
 pub(crate) fn write_values<T: NoUninit, const B: usize>(
     out: &mut dyn Write,
     values: &[T],

@@ -27,7 +27,8 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
-    /// Values of columns behind z changed by more than [`Warning::WORTH_TELLING`] of their unit when they were cast, each rounded once.
+    /// Values of columns behind z changed by more than [`Warning::WORTH_TELLING`] of their unit
+    /// when they were cast, each rounded once.
     /// [`Scan::wide`](crate::Scan::wide) has them in full.
     Cast {
         /// The names of the columns.
@@ -37,15 +38,16 @@ pub enum Warning {
         /// The type that they were cast to.
         to: Dtype,
     },
-    /// Coordinates moved by [`Warning::WORTH_TELLING`] or more when they were cast to `f32`; [`Scan::xyz_f64`](crate::Scan::xyz_f64) has them in full.
+    /// Coordinates moved by [`Warning::WORTH_TELLING`] or more when they were cast to `f32`;
+    /// [`Scan::xyz_f64`](crate::Scan::xyz_f64) has them in full.
     Rounded {
         /// The farthest that a coordinate moved, in metres.
         by: f64,
         /// The origin that was subtracted first.
         origin: [f64; 3],
     },
-    /// Some points lie outside the box that the header gives. It decides nothing; but compressed files have no checksum, and this
-    /// may be the only sign of damage.
+    /// Some points lie outside the box that the header gives. It decides nothing; but compressed
+    /// files have no checksum, and this may be the only sign of damage.
     OutsideBounds {
         /// How many.
         count: usize,
@@ -59,7 +61,8 @@ pub enum Warning {
         /// The number of points in the file.
         points: usize,
     },
-    /// The file is damaged; the whole points before the damage were read, as [`ReadOptions::salvage`](crate::ReadOptions::salvage) asks.
+    /// The file is damaged; the whole points before the damage were read, as
+    /// [`ReadOptions::salvage`](crate::ReadOptions::salvage) asks.
     Salvaged {
         /// The points that were read.
         points: u64,
@@ -91,7 +94,8 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the noise of any LiDAR.
+    /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the
+    /// noise of any LiDAR.
     pub const WORTH_TELLING: f64 = pointmill_core::WORTH_AN_ORIGIN;
 }
 

@@ -14,15 +14,18 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes a file whole or not at all.
 ///
-/// What `write` gives goes to a new file in the folder of the path, which is synced and then renamed; so nothing is ever seen
-/// under the path but an earlier file or the complete new one, and after an error nothing new remains. A new file gets the
-/// permissions of any file the process makes, a replaced one keeps its own but for the bits that lend a user or a group; a symbolic
-/// link is followed, unless the [`Place`](crate::Place) says otherwise. What is no ordinary
-/// file (a pipe, `/dev/null`) gets the bytes once they are all made. A process that is killed leaves its new file behind:
+/// What `write` gives goes to a new file in the folder of the path, which is synced and then
+/// renamed; so nothing is ever seen under the path but an earlier file or the complete new one, and
+/// after an error nothing new remains. A new file gets the permissions of any file the process
+/// makes, a replaced one keeps its own but for the bits that lend a user or a group; a symbolic
+/// link is followed, unless the [`Place`](crate::Place) says otherwise. What is no ordinary file (a
+/// pipe, `/dev/null`) gets the bytes once they are all made. A process that is killed leaves its
+/// new file behind:
 /// [`remove_abandoned`](crate::remove_abandoned) finds it.
 ///
 /// # Errors
-/// What the system refuses, and what `write` returns, as [`IoError::Io`]; a path without a file's name.
+/// What the system refuses, and what `write` returns, as [`IoError::Io`]; a path without a file's
+/// name.
 ///
 /// ```
 /// use std::io::Write;
@@ -47,7 +50,8 @@ pub(crate) fn write_to(
     write_synced(to, true, write)
 }
 
-/// As [`write_whole`], and without `sync` faster: after a crash of the machine the file may be shorter, which its readers must find.
+/// As [`write_whole`], and without `sync` faster: after a crash of the machine the file may be
+/// shorter, which its readers must find.
 ///
 /// # Errors
 /// As [`write_whole`].
@@ -88,7 +92,8 @@ pub fn write_synced(
     Ok(())
 }
 
-/// Writes a new file whole, unless there is something under its name by then: of several processes the first decides.
+/// Writes a new file whole, unless there is something under its name by then: of several processes
+/// the first decides.
 ///
 /// # Errors
 /// What the system refuses.
@@ -115,7 +120,8 @@ fn folder_of(file: &Path) -> PathBuf {
     }
 }
 
-/// A new file for the bytes of `path`, which nobody takes for one that was left behind, with the permissions of any new file.
+/// A new file for the bytes of `path`, which nobody takes for one that was left behind, with the
+/// permissions of any new file.
 fn unfinished(path: &Path, folder: &Path) -> Result<(NamedTempFile, UnderWay), IoError> {
     // Found here, in the system's words; the temporary file's name would mean nothing to a user.
     fs::metadata(folder).map_err(IoError::io(path, "open the folder"))?;
@@ -124,7 +130,8 @@ fn unfinished(path: &Path, folder: &Path) -> Result<(NamedTempFile, UnderWay), I
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Less what the umask takes, as for any new file; the builder's own default keeps others out.
+        // Less what the umask takes, as for any new file; the builder's own default keeps others
+        // out.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     loop {
@@ -136,8 +143,8 @@ fn unfinished(path: &Path, folder: &Path) -> Result<(NamedTempFile, UnderWay), I
     }
 }
 
-/// Makes a rename durable. The file is complete by now whatever happens here, and some file systems cannot sync a folder, so the answer
-/// does not matter.
+/// Makes a rename durable. The file is complete by now whatever happens here, and some file systems
+/// cannot sync a folder, so the answer does not matter.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     File::open(folder).and_then(|folder| folder.sync_all()).ok();
@@ -145,7 +152,8 @@ fn sync_folder(folder: &Path) {
     let _ = folder;
 }
 
-/// Permissions without those that run a file as its owner or its group: they were meant for other bytes.
+/// Permissions without those that run a file as its owner or its group: they were meant for other
+/// bytes.
 fn without_lent_rights(permissions: fs::Permissions) -> fs::Permissions {
     #[cfg(unix)]
     {
@@ -156,7 +164,8 @@ fn without_lent_rights(permissions: fs::Permissions) -> fs::Permissions {
     permissions
 }
 
-/// Writes to what is no ordinary file, which cannot be replaced or sought in, by way of an unnamed file.
+/// Writes to what is no ordinary file, which cannot be replaced or sought in, by way of an unnamed
+/// file.
 fn write_special(
     path: &Path,
     target: &Path,
@@ -171,7 +180,8 @@ fn write_special(
 }
 
 fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<File> {
-    // What is refused here is an error; a refusal to the buffer, and to what a format holds beside it, would end the process.
+    // What is refused here is an error; a refusal to the buffer, and to what a format holds beside
+    // it, would end the process.
     Vec::<u8>::new().try_reserve_exact(2 * BUFFER).map_err(|_| ErrorKind::OutOfMemory)?;
     let mut out = BufWriter::with_capacity(BUFFER, file);
     write(&mut out)?;

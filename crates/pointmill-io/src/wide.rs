@@ -6,11 +6,13 @@ use pointmill_core::array::Dtype;
 
 /// A column of a cloud with more than its `f32` have.
 ///
-/// The values are `f64`. Of whole numbers they are what is left after the first, so that those of 64 bits are exact within 2^53 of it.
+/// The values are `f64`. Of whole numbers they are what is left after the first, so that those of
+/// 64 bits are exact within 2^53 of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WideColumn {
     pub(crate) column: usize,
-    /// Of whole numbers the first, which is subtracted from all: nanoseconds since 1970 are more than an `f64` holds.
+    /// Of whole numbers the first, which is subtracted from all: nanoseconds since 1970 are more
+    /// than an `f64` holds.
     pub(crate) first: Option<i128>,
     /// What is left.
     pub(crate) values: Vec<f64>,
@@ -39,7 +41,8 @@ impl WideColumn {
         Self { column, first: None, values, change }
     }
 
-    /// Its number; of whole numbers the first; the values less the first; the most that one changes in the cast: for other processes.
+    /// Its number; of whole numbers the first; the values less the first; the most that one changes
+    /// in the cast: for other processes.
     pub fn parts(&self) -> (usize, Option<i128>, &[f64], f64) {
         (self.column, self.first, &self.values, self.change)
     }

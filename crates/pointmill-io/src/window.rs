@@ -5,7 +5,8 @@ use crate::fault::{At, Context, bail};
 use crate::source::Source;
 use std::ops::Range;
 
-/// Size of the window in bytes. It is larger than the longest line and the longest record that a reader accepts.
+/// Size of the window in bytes. It is larger than the longest line and the longest record that a
+/// reader accepts.
 pub(crate) const WINDOW: usize = 256 << 10;
 
 /// Maximum length of a header line in bytes.
@@ -15,8 +16,8 @@ const MAX_HEADER: usize = 1 << 20;
 
 /// A source that is read in pieces of at most one window.
 ///
-/// Methods that take bytes return a range of the window. [`Window::at`] returns the bytes of the range; the range is valid until the next
-/// bytes are taken.
+/// Methods that take bytes return a range of the window. [`Window::at`] returns the bytes of the
+/// range; the range is valid until the next bytes are taken.
 pub(crate) struct Window<'s, 'a> {
     source: &'s mut Source<'a>,
     bytes: Vec<u8>,
@@ -33,7 +34,8 @@ impl<'s, 'a> Window<'s, 'a> {
         Self::of_size(source, WINDOW)
     }
 
-    /// A window for much at a time: of `most` bytes, or as many as the source has, but no smaller than others.
+    /// A window for much at a time: of `most` bytes, or as many as the source has, but no smaller
+    /// than others.
     pub(crate) fn large(source: &'s mut Source<'a>, most: usize) -> Self {
         let size = source.left().map_or(WINDOW, |left| left.clamp(WINDOW as u64, most as u64) as usize);
         Self::of_size(source, size)
@@ -81,7 +83,8 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(got > 0)
     }
 
-    /// Takes a line, without its line end (`\n` or `\r\n`). Returns `None` at the end of the source. The last line may lack the line end.
+    /// Takes a line, without its line end (`\n` or `\r\n`). Returns `None` at the end of the
+    /// source. The last line may lack the line end.
     pub(crate) fn line(&mut self) -> Result<Option<Range<usize>>, IoError> {
         self.line_of(WINDOW - 1)
     }
@@ -158,14 +161,16 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(skipped)
     }
 
-    /// Returns the next `count` bytes, at most [`WINDOW`], without taking them. Returns fewer at the end of the source.
+    /// Returns the next `count` bytes, at most [`WINDOW`], without taking them. Returns fewer at
+    /// the end of the source.
     pub(crate) fn peek(&mut self, count: usize) -> Result<Range<usize>, IoError> {
         let shown = self.bytes(count)?;
         self.held.start = shown.start;
         Ok(shown)
     }
 
-    /// Takes `count` bytes and appends them to `out`. Returns how many there were before the end of the source.
+    /// Takes `count` bytes and appends them to `out`. Returns how many there were before the end of
+    /// the source.
     pub(crate) fn read_into(&mut self, out: &mut Vec<u8>, count: u64) -> Result<u64, IoError> {
         // Memory for bytes that are known to exist is allocated at once.
         let known = self.left().map_or(0, |left| left.min(count));
@@ -185,7 +190,8 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(rest)
     }
 
-    /// A lower bound of the number of bytes after the bytes taken; exact if the length of the source is known.
+    /// A lower bound of the number of bytes after the bytes taken; exact if the length of the
+    /// source is known.
     pub(crate) fn rest(&mut self) -> Result<u64, IoError> {
         if self.held.is_empty() {
             self.more()?;

@@ -13,15 +13,18 @@ pub struct WriteOptions {
     pub format: Option<Format>,
 }
 
-/// Writes a cloud, whole or not at all (see [`write_whole`](crate::write_whole)): a [`Scan`](crate::Scan), a
+/// Writes a cloud, whole or not at all (see [`write_whole`](crate::write_whole)): a
+/// [`Scan`](crate::Scan), a
 /// [`PointCloud`](pointmill_core::PointCloud), or points with names.
 ///
-/// The points keep their order; the same cloud gives the same bytes. PLY, PCD and Arrow keep the names and the types of columns, these and `.npz` the
-/// coordinates as `f64` where the cloud has them. `.npy` and `.bin` hold rows of `f32` only, and `.bin` not even the number of columns: it is
-/// read back with [`Format::Bin`] and [`columns`](crate::ReadOptions::columns).
+/// The points keep their order; the same cloud gives the same bytes. PLY, PCD and Arrow keep the
+/// names and the types of columns, these and `.npz` the coordinates as `f64` where the cloud has
+/// them. `.npy` and `.bin` hold rows of `f32` only, and `.bin` not even the number of columns: it
+/// is read back with [`Format::Bin`] and [`columns`](crate::ReadOptions::columns).
 ///
 /// # Errors
-/// A name that ends in no format that is written, or such a format; names of columns that the format cannot hold; what the system refuses.
+/// A name that ends in no format that is written, or such a format; names of columns that the
+/// format cannot hold; what the system refuses.
 ///
 /// ```
 /// use pointmill_core::PointCloud;

@@ -1,7 +1,7 @@
 //! Zstandard, with a window no larger than the data need, for which memory is asked first.
 //!
-//! The decoder takes the window that a frame names, and panics if that is refused. Where the window is larger than what is to come, the
-//! header is replaced by one that says just that.
+//! The decoder takes the window that a frame names, and panics if that is refused. Where the window
+//! is larger than what is to come, the header is replaced by one that says just that.
 
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::hint::black_box;
@@ -44,7 +44,8 @@ impl<'a> Zstd<'a> {
         if let Some((length, window)) = window(rest) {
             if window > self.left {
                 let (old, behind) = rest.split_at(length);
-                // One segment, whose window is its content of 64 bits; checksum and dictionary stay.
+                // One segment, whose window is its content of 64 bits; checksum and dictionary
+                // stay.
                 head.extend(MAGIC);
                 head.push(old[4] & 0x1f | 0xe0);
                 let dictionary = 5 + usize::from(old[4] & 0x20 == 0);
@@ -82,7 +83,8 @@ impl Read for Zstd<'_> {
     }
 }
 
-/// Asks for the memory that the decoder will take for a window, and gives it back: its buffer doubles, is copied, and holds a block more.
+/// Asks for the memory that the decoder will take for a window, and gives it back: its buffer
+/// doubles, is copied, and holds a block more.
 fn ask(window: u64) -> io::Result<()> {
     if window < SMALL {
         return Ok(());
@@ -119,7 +121,8 @@ fn window(frame: &[u8]) -> Option<(usize, u64)> {
 mod tests {
     use super::*;
 
-    /// A frame of zeros in blocks of a byte each that asks for a window: the descriptor's exponent from 2^10 on.
+    /// A frame of zeros in blocks of a byte each that asks for a window: the descriptor's exponent
+    /// from 2^10 on.
     fn zeros(exponent: u8, blocks: u32) -> Vec<u8> {
         let mut frame = [&MAGIC[..], &[0, exponent << 3]].concat();
         for i in 0..blocks {

@@ -1,4 +1,5 @@
-//! MCAP bags: those of other programs against the values that numpy finds in them, bags that were cut, and bags that lie.
+//! MCAP bags: those of other programs against the values that numpy finds in them, bags that were
+//! cut, and bags that lie.
 mod common;
 
 use common::bag::{
@@ -182,7 +183,8 @@ fn a_salvage_reads_the_whole_chunks_of_a_damaged_bag() {
     let data = |seconds: i32| Message { seconds, ..Message::new(&[[seconds as f32, 0.0, 0.0]]) }.bytes();
     let mut chunks =
         [10, 20, 30].map(|time| plain_chunk(&[clouds(1, "/a"), message(1, time, &data(time as i32))].concat()));
-    // The checksum follows the record's 9 bytes, the two times and the size; of 0 it is not checked.
+    // The checksum follows the record's 9 bytes, the two times and the size; of 0 it is not
+    // checked.
     chunks[1][9 + 24] = 1;
     let bytes = bag::bag(&chunks);
     let (clouds, is_damaged) = salvage(&bytes);
@@ -291,7 +293,8 @@ fn bags_that_lie_are_refused() {
     assert!(refused(&summed).starts_with("Decompress: b.mcap: chunk at byte 25: data: wanted the checksum 00000001"));
 }
 
-/// A chunk of the records and some zeros of another topic, packed into blocks of zstd of which each is a byte that is repeated.
+/// A chunk of the records and some zeros of another topic, packed into blocks of zstd of which each
+/// is a byte that is repeated.
 fn zeros(records: &[u8], zeros: usize) -> Vec<u8> {
     let other = message(2, 0, &vec![0; zeros]);
     let content = [records, &other].concat();
@@ -312,7 +315,8 @@ fn zeros(records: &[u8], zeros: usize) -> Vec<u8> {
     chunk("zstd", content.len() as u64, frame.len() as u64, &frame)
 }
 
-/// The records of a bag whose chunks overlap in time: the clouds of each turn are spread over the chunks, which have so many zeros.
+/// The records of a bag whose chunks overlap in time: the clouds of each turn are spread over the
+/// chunks, which have so many zeros.
 fn overlapping(chunks: u64, turns: u64, padding: usize) -> Vec<Vec<u8>> {
     let data = Message::new(&[[1.0, 2.0, 3.0]]).bytes();
     let mut parts = vec![clouds(1, "/a"), schema(2, "std_msgs/msg/String"), channel(2, 2, "/s")];
@@ -362,7 +366,8 @@ fn chunks_that_overlap_in_time_are_unpacked_once() {
     let topic = &bag.topics()[0];
     (0..40)
         .for_each(|i| assert_eq!(bag.cloud(topic, (i * 7919) % 300).unwrap().log_time_ns as usize, (i * 7919) % 300));
-    // Where there is no room to hold them, each would be unpacked for each of its clouds: refused before any is.
+    // Where there is no room to hold them, each would be unpacked for each of its clouds: refused
+    // before any is.
     let limits = Limits { max_memory: Some(7 << 20), ..Limits::default() };
     let e = Bag::new(Cursor::new(bytes), "b.mcap", &limits).unwrap_err();
     let wanted = "b.mcap: chunks unpacked for the clouds of `/a` in the order of their times: wanted at most 16777216 bytes (16 MiB or";
@@ -482,7 +487,8 @@ fn messages_that_lie_are_refused() {
         told(Message { width: 0, point_step: 0, ..good.clone() }),
         "BadValue: m: point_step: wanted 1 or more, found 0"
     );
-    // A row ends where its points do; the last one needs nothing behind them, and bytes behind it are reported.
+    // A row ends where its points do; the last one needs nothing behind them, and bytes behind it
+    // are reported.
     let rows = Message {
         height: 2,
         width: 1,
@@ -530,7 +536,8 @@ fn survives(name: &str, bytes: &[u8]) -> bool {
             check(&e);
         }
     });
-    // Rows are at most six times their bytes, LZ4 gives 255 times its own, and a frame of Zstandard has a window.
+    // Rows are at most six times their bytes, LZ4 gives 255 times its own, and a frame of Zstandard
+    // has a window.
     let window = if bytes.windows(4).any(|four| four == b"\x28\xb5\x2f\xfd") { 9 << 20 } else { 0 };
     let most = (10 << 20) + 1600 * bytes.len() as u64 + window;
     assert!(used.bytes_max < most, "{name}: {} bytes of memory, at most {most}", used.bytes_max);

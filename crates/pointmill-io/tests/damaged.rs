@@ -1,5 +1,5 @@
-//! PLY and PCD files cut at every byte and changed at every byte: an answer or an error, and never more memory than the file is
-//! worth.
+//! PLY and PCD files cut at every byte and changed at every byte: an answer or an error, and never
+//! more memory than the file is worth.
 mod common;
 
 use common::named::{Encoding, Table};
@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// The memory that reading a file of a kilobyte may take at its peak: the window, what the system's own reading takes, and
-/// what a stream grows by.
+/// The memory that reading a file of a kilobyte may take at its peak: the window, what the system's
+/// own reading takes, and what a stream grows by.
 const MOST: u64 = 1 << 20;
 
 /// Files of every encoding, with lists before, in and behind the points.
@@ -42,7 +42,8 @@ fn files() -> Vec<(&'static str, Encoding, Vec<u8>)> {
 
 /// Reads the bytes as a file and as a stream; whether both were read. They must agree about that.
 fn readable(path: &Path, bytes: &[u8]) -> bool {
-    // Over what was there: some file systems wait for the disk where a file is emptied and written again.
+    // Over what was there: some file systems wait for the disk where a file is emptied and written
+    // again.
     let mut out = File::options().write(true).create(true).truncate(false).open(path).unwrap();
     out.write_all(bytes).and_then(|()| out.set_len(bytes.len() as u64)).unwrap();
     drop(out);

@@ -1,4 +1,5 @@
-//! E57 files of another program against the values that numpy makes of them, files made by the decoder's own writer, and files that lie.
+//! E57 files of another program against the values that numpy makes of them, files made by the
+//! decoder's own writer, and files that lie.
 mod common;
 
 use common::damage::wounded;
@@ -69,7 +70,8 @@ fn changed(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     sealed(&pages)
 }
 
-/// A file with another description and the checksums that it must have. The description is the last part of a file.
+/// A file with another description and the checksums that it must have. The description is the last
+/// part of a file.
 fn described(bytes: &[u8], change: impl FnOnce(&str) -> String) -> Vec<u8> {
     let content = unsealed(bytes);
     let number = |at: usize| u64::from_le_bytes(content[at..at + 8].try_into().unwrap()) as usize;
@@ -260,7 +262,8 @@ fn hundred() -> Vec<u8> {
 fn sections_past_the_end_and_cycles_are_refused() {
     let good = hundred();
     let content = unsealed(&good);
-    // Where the file says that its description is, then where the points are: past the end, in the header of the file, in the header of the section itself.
+    // Where the file says that its description is, then where the points are: past the end, in the
+    // header of the file, in the header of the section itself.
     for (at, value, told) in [
         (24, 1 << 40, "description"),
         (24, 0, "description"),
@@ -306,14 +309,16 @@ fn descriptions_that_grow_are_refused() {
     let entities = "<!DOCTYPE e57Root [<!ENTITY a \"&b;\"><!ENTITY b \"&a;&a;\">]><e57Root";
     let found = refused(&described(&good, |xml| xml.replacen("<e57Root", entities, 1)));
     assert!(found.starts_with("BadHeader: a.e57: description: wanted a valid E57 file, found "), "{found}");
-    // Elements in elements, which no reader looks for: neither the stack nor the time grows with them.
+    // Elements in elements, which no reader looks for: neither the stack nor the time grows with
+    // them.
     let deep = ["<a>".repeat(100_000), "</a>".repeat(100_000), "</e57Root>".into()].concat();
     let start = Instant::now();
     assert_eq!(open(&described(&good, |xml| xml.replacen("</e57Root>", &deep, 1))).unwrap().cloud.len(), 100);
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
-/// A file of packets, behind the header of their section, with scans of so many points with these values.
+/// A file of packets, behind the header of their section, with scans of so many points with these
+/// values.
 fn packets(packets: &[u8], scans: &[(u64, String)]) -> Vec<u8> {
     let mut content = unsealed(&hundred())[..48].to_vec();
     content.extend([&[1, 0, 0, 0, 0, 0, 0, 0][..], &(32 + packets.len() as u64).to_le_bytes()].concat());
@@ -358,7 +363,8 @@ fn value(name: &str, max: u32) -> String {
 #[test]
 fn packets_are_walked_over_once() {
     let prototype = [value("cartesianX", 255), value("cartesianY", 0), value("cartesianZ", 1)].concat();
-    // An index, which says its own length with its header, and an ignored packet; streams whose parts lie in several packets.
+    // An index, which says its own length with its header, and an ignored packet; streams whose
+    // parts lie in several packets.
     let index = [&[0, 0, 19, 0][..], &[0; 16]].concat();
     let data = [packet(&[&[1], &[], &[2]]), index, vec![2, 0, 7, 0, 9, 9, 9, 9], packet(&[&[2, 3], &[], &[]])].concat();
     let scan = open(&packets(&data, &[(3, prototype.clone())])).unwrap();
@@ -449,7 +455,8 @@ fn descriptions_that_take_time_are_refused() {
     assert!(e.class() == "LimitExceeded" && e.to_string().contains("description: memory: wanted at most 4000"), "{e}");
 }
 
-/// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the number of files, `POINTMILL_SEED` another seed.
+/// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the
+/// number of files, `POINTMILL_SEED` another seed.
 #[test]
 fn damaged_files_are_refused_or_read() {
     let number =

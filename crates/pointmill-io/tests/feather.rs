@@ -1,4 +1,5 @@
-//! Arrow IPC files and streams that pyarrow wrote, with the values that numpy found in them; and what is refused.
+//! Arrow IPC files and streams that pyarrow wrote, with the values that numpy found in them; and
+//! what is refused.
 
 use pointmill_core::Points;
 use pointmill_io::{
@@ -150,7 +151,8 @@ fn buffers_have_bytes_of_their_own() {
 fn lengths_that_lie_are_told() {
     let bytes = std::fs::read(folder().join("sweep_plain.feather")).unwrap();
     let four = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-    // The schema is at byte 8, behind it the first batch: 33 rows of 8 bytes for each of x, y and z.
+    // The schema is at byte 8, behind it the first batch: 33 rows of 8 bytes for each of x, y and
+    // z.
     let batch = 16 + four(12);
     let described = batch + 8..batch + 8 + four(batch + 4);
     let footer = bytes.len() - 10 - four(bytes.len() - 10)..bytes.len() - 10;

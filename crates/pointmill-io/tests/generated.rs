@@ -1,7 +1,8 @@
-//! Thousands of bad files of each format, made of good ones: an answer or an error that says what is wrong, never a panic, never more
-//! memory than the file is worth, never a long time.
+//! Thousands of bad files of each format, made of good ones: an answer or an error that says what
+//! is wrong, never a panic, never more memory than the file is worth, never a long time.
 //!
-//! `POINTMILL_WOUNDS` sets how many files of each format get random damage, `POINTMILL_SEED` another seed.
+//! `POINTMILL_WOUNDS` sets how many files of each format get random damage, `POINTMILL_SEED`
+//! another seed.
 mod common;
 
 use common::damage::{cuts, extremes, wounded};
@@ -15,15 +16,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest that a file may take. The slowest are compressed points, of which 16 MiB may come out of anything.
+/// The longest that a file may take. The slowest are compressed points, of which 16 MiB may come
+/// out of anything.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Panics that reached the hook. The decoder of LAZ has some, which are caught and hushed.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// The memory that a read may take at its peak, in bytes: so many, and for each byte of the file. It is what a window, a decoder and
-/// the system's own reading take, and by how much the format may grow at most: text 6 bytes a point to 36 and twice that in
-/// vectors that grow, LZF 88 times bytes that become floats, deflate 1032 times.
+/// The memory that a read may take at its peak, in bytes: so many, and for each byte of the file.
+/// It is what a window, a decoder and the system's own reading take, and by how much the format may
+/// grow at most: text 6 bytes a point to 36 and twice that in vectors that grow, LZF 88 times bytes
+/// that become floats, deflate 1032 times.
 fn most(format: Format, bytes: &[u8]) -> u64 {
     let compressed = format == Format::Las && bytes.get(104).is_some_and(|format| format & 0x80 != 0);
     let (base, each) = match format {

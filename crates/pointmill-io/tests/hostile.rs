@@ -1,4 +1,5 @@
-//! Random and damaged bytes: an answer or an error, never a panic, and never more memory than there are bytes for.
+//! Random and damaged bytes: an answer or an error, never a panic, and never more memory than there
+//! are bytes for.
 mod common;
 
 use common::{header, npy, zip};

@@ -1,4 +1,5 @@
-//! LAS and LAZ files of every point format, written by laspy and LASzip's own code, against the values that numpy finds in them.
+//! LAS and LAZ files of every point format, written by laspy and LASzip's own code, against the
+//! values that numpy finds in them.
 mod common;
 
 use pointmill_io::{Array, Dtype, IoError, ReadOptions, Scan, Warning, read, read_from, read_npz};
@@ -104,7 +105,8 @@ fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
 fn a_version_has_no_format_of_a_later_one() {
     let version = |name: &str, minor: u8| with(name, |bytes| bytes[25] = minor);
     for (name, minor, newest) in [("1.4_format6.las", 2, 3), ("1.3_format4.las", 2, 3), ("1.4_format6.las", 3, 5)] {
-        // Version 1.3 needs no more of the header than is there; its points are counted in the older field.
+        // Version 1.3 needs no more of the header than is there; its points are counted in the
+        // older field.
         let e = version(name, minor).unwrap_err();
         let wanted = format!("point format: wanted at most {newest}, the newest of version 1.{minor}, found");
         assert!(e.class() == "BadHeader" && e.to_string().contains(&wanted), "{e}");

@@ -198,7 +198,8 @@ fn of_a_damaged_file_the_other_chunks_are_read() {
     }
 }
 
-/// Codes of a time behind a difference of 0, where it is said in the same model that a time stays, and where not.
+/// Codes of a time behind a difference of 0, where it is said in the same model that a time stays,
+/// and where not.
 const FIRST: u32 = 1;
 const NEXT_SEQUENCE: u32 = 3;
 
@@ -234,7 +235,8 @@ impl<W: Write> FieldCompressor<W> for Codes {
     }
 }
 
-/// A chunk of two equal points of format 1 or 6, but that the second's time has these codes and a difference of 77.
+/// A chunk of two equal points of format 1 or 6, but that the second's time has these codes and a
+/// difference of 77.
 fn two_points(format: u8, codes: Vec<u32>) -> Vec<u8> {
     let symbols = if format < 6 { 6 } else { 5 };
     let mut codes = Codes { codes, difference: 77, model: ArithmeticModelBuilder::new(symbols).build() };

@@ -1,4 +1,5 @@
-//! What a read may take: limits on points, memory and what is unpacked, for every format, from files and from streams.
+//! What a read may take: limits on points, memory and what is unpacked, for every format, from
+//! files and from streams.
 mod common;
 
 use common::valid::{Valid, all};
@@ -33,7 +34,8 @@ fn memory_is_limited() {
     for valid in all() {
         let scan = both(&valid, Limits::default()).unwrap();
         let limits = |bytes| Limits { max_memory: Some(bytes), ..Limits::default() };
-        // What is kept is the least that a read takes; a few times as much is taken on the way, and of a stream a piece at a time.
+        // What is kept is the least that a read takes; a few times as much is taken on the way, and
+        // of a stream a piece at a time.
         let kept = 4 * scan.cloud.data().len() + scan.xyz_f64.map_or(0, |xyz| 8 * xyz.len());
         assert_eq!(
             both(&valid, limits((8 * kept + (1 << 20)) as u64)).unwrap().cloud.len(),
@@ -76,7 +78,8 @@ mod laz_files {
     use pointmill_io::Format;
     use std::time::{Duration, Instant};
 
-    /// A LAZ file of a point format without its own points: these chunks, and a table that says this of them.
+    /// A LAZ file of a point format without its own points: these chunks, and a table that says
+    /// this of them.
     fn file(format: u8, chunk: Option<u32>, points: u64, chunks: &[&[u8]], entries: &[(u64, u64)]) -> Valid {
         let name = if format < 6 { "1.2_format0_one_point.laz" } else { "1.4_format6_one_point.laz" };
         let mut valid = all().into_iter().find(|v| v.name.ends_with(".las") && v.name.contains("one_point")).unwrap();

@@ -1,4 +1,5 @@
-//! Rows cut at the wrong number of columns are noticed, and rows that are cut right never: synthetic sweeps of many kinds, and real ones where they are.
+//! Rows cut at the wrong number of columns are noticed, and rows that are cut right never:
+//! synthetic sweeps of many kinds, and real ones where they are.
 //!
 //! `POINTMILL_SWEEPS` sets the number of synthetic sweeps.
 
@@ -6,7 +7,8 @@ use pointmill_io::{Format, ReadOptions, Warning, read, read_from};
 use pointmill_synth::{Drive, DriveParams, Scene};
 use std::path::Path;
 
-/// Rows of which the length divides by every number of columns, so that nothing but their values tells it.
+/// Rows of which the length divides by every number of columns, so that nothing but their values
+/// tells it.
 const EACH: usize = 840;
 
 /// The number that a warning names for rows of `columns`, read as `asked`.
@@ -22,7 +24,8 @@ fn likely(rows: &[f32], asked: usize) -> Option<usize> {
     })
 }
 
-/// Sweeps of 3 to 8 columns: the first of x, y, z, intensity, ring and time, then the range and a column of zeros.
+/// Sweeps of 3 to 8 columns: the first of x, y, z, intensity, ring and time, then the range and a
+/// column of zeros.
 fn rows(sweep: &[f32], columns: usize) -> Vec<f32> {
     let whole = sweep.len() / 6 / EACH * EACH;
     let row = |row: &[f32]| {
@@ -81,7 +84,8 @@ fn real_sweeps_raise_no_false_alarm() {
 
 #[test]
 fn lasers_that_fire_in_turn_raise_no_false_alarm() {
-    // Every other row is nearer than the next: a shortened file of such rows divides by 8 values too.
+    // Every other row is nearer than the next: a shortened file of such rows divides by 8 values
+    // too.
     let mut state = 1u32;
     let mut random = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,4 +1,5 @@
-//! Poses as text files: what is written comes back bit for bit, and what is wrong is named with its line.
+//! Poses as text files: what is written comes back bit for bit, and what is wrong is named with its
+//! line.
 mod common;
 
 use pointmill_core::Pose;
@@ -110,7 +111,8 @@ fn what_is_wrong_is_named_with_its_line() {
 
 const EUROC: &str = "#timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z []";
 
-/// Ground truth of EuRoC counts nanoseconds and has w first; without its header its times give it away.
+/// Ground truth of EuRoC counts nanoseconds and has w first; without its header its times give it
+/// away.
 #[test]
 fn euroc_is_read_by_its_header_and_never_taken_for_tum() {
     let (_folder, path) = scratch();
@@ -250,7 +252,8 @@ proptest! {
         std::fs::write(&path, bytes.repeat(repeat)).unwrap();
         let length = (bytes.len() * repeat) as u64;
         let memory = allocation_counter::measure(|| drop(read_poses(&path, &PoseOptions::default())));
-        // The window that lines are read through, and at most 10 times the bytes of the shortest lines.
+        // The window that lines are read through, and at most 10 times the bytes of the shortest
+        // lines.
         prop_assert!(memory.bytes_max <= 300_000 + 40 * length, "{memory:?} for {length} bytes");
     }
 }

@@ -1,4 +1,5 @@
-//! Files that were cut, read as far as they are whole, where that is asked for; refused with the way out where it is not.
+//! Files that were cut, read as far as they are whole, where that is asked for; refused with the
+//! way out where it is not.
 mod common;
 
 use common::named::{Encoding, Table};
@@ -27,7 +28,8 @@ fn both(format: Format, bytes: &[u8], salvage: bool) -> Result<Scan, String> {
     file
 }
 
-/// Cuts a file of points of `record` bytes that start at `data` everywhere, and compares with the whole.
+/// Cuts a file of points of `record` bytes that start at `data` everywhere, and compares with the
+/// whole.
 fn check(format: Format, bytes: &[u8], data: usize, record: usize) {
     let whole = both(format, bytes, false).unwrap();
     assert_eq!(both(format, bytes, true).unwrap(), whole, "a file that is whole is the same");

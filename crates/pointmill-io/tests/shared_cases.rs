@@ -16,7 +16,8 @@ fn shared() -> Option<PathBuf> {
     Some(found)
 }
 
-/// A case: the file, then the number of points and of those not finite, and whether a warning is due.
+/// A case: the file, then the number of points and of those not finite, and whether a warning is
+/// due.
 const GOOD: [(&str, usize, usize, bool); 6] = [
     ("bin-zero-length", 0, 0, true),
     ("bin-all-nan", 100, 100, true),

@@ -1,4 +1,5 @@
-//! Points as text: what stands between numbers, names, counts and comments, and what is refused with its line.
+//! Points as text: what stands between numbers, names, counts and comments, and what is refused
+//! with its line.
 
 use pointmill_core::Points;
 use pointmill_io::{Format, Limits, NamedPoints, ReadOptions, Scan, WriteOptions, read, read_from, write};

@@ -11,7 +11,8 @@ use std::path::Path;
 const FORMATS: [Format; 6] = [Format::Ply, Format::Pcd, Format::Npz, Format::Feather, Format::Arrow, Format::Csv];
 const ROWS: usize = 3000;
 
-/// A sweep: seconds since 1970, nanoseconds since 1970, numbers of 32 bits, angles, and a column that loses nothing.
+/// A sweep: seconds since 1970, nanoseconds since 1970, numbers of 32 bits, angles, and a column
+/// that loses nothing.
 fn columns() -> Vec<(&'static str, Dtype, Vec<f64>)> {
     let column = |value: &dyn Fn(f64) -> f64| (0..ROWS).map(|i| value(i as f64)).collect();
     vec![
@@ -63,7 +64,8 @@ fn what_an_f32_does_not_hold_comes_back_from_every_format() {
         let back = read(&path, &ReadOptions::default()).unwrap();
         assert_eq!(back.cloud.data()[3..8], source.cloud.data()[3..8], "{format}");
         for (name, _, values) in columns() {
-            // Text has `f64` for coordinates and times alone, archives names for columns in full alone.
+            // Text has `f64` for coordinates and times alone, archives names for columns in full
+            // alone.
             let is_kept = match format {
                 Format::Csv => name == "timestamp",
                 Format::Npz => name != "ring",

@@ -1,8 +1,11 @@
-//! Machine code of kernels for certain GPUs, made ahead of time: what spares a first call the driver's compiler.
+//! Machine code of kernels for certain GPUs, made ahead of time: what spares a first call the
+//! driver's compiler.
 //!
-//! `cargo xtask cubin` assembles a module's PTX for a few GPUs and writes them into one file, `kernels.cubins`, which the feature `cubin` embeds. The file, little-endian:
-//! `pmcubins`, the hash of the kernels' sources that the PTX names too, and for each GPU its compute capability (major and minor, a byte each), the lengths of the code and of
-//! what it is deflated to (32 bits each), and that.
+//! `cargo xtask cubin` assembles a module's PTX for a few GPUs and writes them into one file,
+//! `kernels.cubins`, which the feature `cubin` embeds. The file, little-endian: `pmcubins`, the
+//! hash of the kernels' sources that the PTX names too, and for each GPU its compute capability
+//! (major and minor, a byte each), the lengths of the code and of what it is deflated to (32 bits
+//! each), and that.
 
 /// What each file starts with.
 const MAGIC: &[u8; 8] = b"pmcubins";
@@ -75,7 +78,8 @@ impl Cubin<'_> {
 }
 
 impl crate::Module {
-    /// Machine code for a GPU of this compute capability; none where none is embedded, or none fits.
+    /// Machine code for a GPU of this compute capability; none where none is embedded, or none
+    /// fits.
     #[cfg(feature = "cubin")]
     pub fn machine_code(&self, capability: (u8, u8)) -> Option<Vec<u8>> {
         fitting(self.cubins, capability)?.code()
@@ -100,7 +104,8 @@ pub fn list(file: &[u8]) -> impl Iterator<Item = Cubin<'_>> {
     })
 }
 
-/// The code that a GPU runs best: of its major compute capability, and of the highest minor one that is not above its own.
+/// The code that a GPU runs best: of its major compute capability, and of the highest minor one
+/// that is not above its own.
 pub fn fitting(file: &[u8], (major, minor): (u8, u8)) -> Option<Cubin<'_>> {
     let runs = |cubin: &Cubin<'_>| cubin.capability.0 == major && cubin.capability.1 <= minor;
     list(file).filter(runs).max_by_key(|cubin| cubin.capability.1)

@@ -1,9 +1,12 @@
-//! Kernels that begin while the one before them in the stream ends (programmatic dependent launch), on GPUs that can.
+//! Kernels that begin while the one before them in the stream ends (programmatic dependent launch),
+//! on GPUs that can.
 //!
-//! Between two kernels of a stream a GPU waits for the first to drain, then starts the blocks of the second: about a microsecond each time. From compute capability 9.0 on, the
-//! blocks of the second may start earlier and wait inside. Two instructions do it, as the first of each kernel: one waits until all work before the kernel is done and
-//! visible, the other lets the next kernel start. Nothing stands before the wait, so a kernel sees what it would see without.
-//! Source: PTX ISA, `griddepcontrol`.
+//! Between two kernels of a stream a GPU waits for the first to drain, then starts the blocks of
+//! the second: about a microsecond each time. From compute capability 9.0 on, the blocks of the
+//! second may start earlier and wait inside. Two instructions do it, as the first of each kernel:
+//! one waits until all work before the kernel is done and visible, the other lets the next kernel
+//! start. Nothing stands before the wait, so a kernel sees what it would see without. Source: PTX
+//! ISA, `griddepcontrol`.
 
 use std::borrow::Cow;
 
@@ -14,7 +17,8 @@ pub const SINCE: (u8, u8) = (9, 0);
 const PROLOGUE: &str = "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n";
 
 impl crate::Module {
-    /// The PTX text for a GPU of this compute capability: where the GPU can, kernels wait for the one before themselves.
+    /// The PTX text for a GPU of this compute capability: where the GPU can, kernels wait for the
+    /// one before themselves.
     pub fn text_for(&self, capability: (u8, u8)) -> Cow<'static, str> {
         text_for(self.ptx, capability)
     }

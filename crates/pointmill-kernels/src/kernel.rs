@@ -16,11 +16,13 @@ pub trait Kernel {
     const BLOCK: u32;
     /// Shared memory a block, in 32-bit words.
     const SHARED_WORDS: u32;
-    /// Whether threads meet: barriers, warp operations or shared memory. The host twin runs other kernels as plain loops.
+    /// Whether threads meet: barriers, warp operations or shared memory. The host twin runs other
+    /// kernels as plain loops.
     const COOPERATIVE: bool;
     /// How many blocks must fit a multiprocessor at once, which limits the registers of a thread.
     const MIN_BLOCKS: Option<u32>;
-    /// Percent of a multiprocessor's memory that becomes shared memory; the rest is cache. The driver chooses where this is `None`.
+    /// Percent of a multiprocessor's memory that becomes shared memory; the rest is cache. The
+    /// driver chooses where this is `None`.
     const CARVEOUT: Option<u32>;
     /// The index in [`MODULES`](crate::MODULES) of the module that holds the kernel.
     const MODULE: usize = module_of(Self::NAME);
@@ -28,8 +30,8 @@ pub trait Kernel {
     /// What one thread does.
     ///
     /// # Safety
-    /// Every pointer in `args` must be valid for what the kernel's documentation says it reads and writes, and the
-    /// thread must run inside a launch.
+    /// Every pointer in `args` must be valid for what the kernel's documentation says it reads and
+    /// writes, and the thread must run inside a launch.
     unsafe fn body(args: Self::Args);
 }
 
@@ -70,11 +72,11 @@ macro_rules! given {
     };
 }
 
-/// Declares a kernel: a unit type with [`Kernel`], and on the GPU target the entry point. Behind `cooperative` may stand
-/// `min_blocks` and `carveout`, in this order.
+/// Declares a kernel: a unit type with [`Kernel`], and on the GPU target the entry point. Behind
+/// `cooperative` may stand `min_blocks` and `carveout`, in this order.
 ///
-/// `Name<ITEMS> = { FEW: "symbol", MANY: "symbol_many" }` declares one kernel with an instance for each number of items
-/// a thread; `min_blocks` then stands behind the name of the entry.
+/// `Name<ITEMS> = { FEW: "symbol", MANY: "symbol_many" }` declares one kernel with an instance for
+/// each number of items a thread; `min_blocks` then stands behind the name of the entry.
 macro_rules! kernel {
     (
         $(#[$doc:meta])*

@@ -1,13 +1,17 @@
 //! The GPU kernels of pointmill, in plain Rust.
 //!
 //! `rustc` compiles this crate three ways:
-//! - for `nvptx64`: every kernel becomes an entry of the PTX of its [`Module`], which is committed and embedded (`cargo xtask ptx` makes it);
-//! - for the host: what a launcher needs, the names, block sizes and argument structs; nothing runs the kernels;
-//! - for the host with the feature `twin`: `simt::twin` runs the kernels, with every GPU thread a fiber.
+//! - for `nvptx64`: every kernel becomes an entry of the PTX of its [`Module`], which is committed
+//!   and embedded (`cargo xtask ptx` makes it);
+//! - for the host: what a launcher needs, the names, block sizes and argument structs; nothing runs
+//!   the kernels;
+//! - for the host with the feature `twin`: `simt::twin` runs the kernels, with every GPU thread a
+//!   fiber.
 //!
-//! A kernel takes one `repr(C)` struct by value, so that both launchers pass the same thing. Layout: [`simt`] is the
-//! machine (threads, barriers, warp operations, shared memory, atomics), [`prim`] the parallel primitives, and one folder
-//! per operator holds that operator's kernels, their PTX beside them.
+//! A kernel takes one `repr(C)` struct by value, so that both launchers pass the same thing.
+//! Layout: [`simt`] is the machine (threads, barriers, warp operations, shared memory, atomics),
+//! [`prim`] the parallel primitives, and one folder per operator holds that operator's kernels,
+//! their PTX beside them.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

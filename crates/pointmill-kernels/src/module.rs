@@ -3,7 +3,8 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{kernel::PREFIXES, properties::Properties};
 
-/// The kernels of an operator, or those that operators share. A GPU loads a module when the first of its kernels is launched.
+/// The kernels of an operator, or those that operators share. A GPU loads a module when the first
+/// of its kernels is launched.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Module {
@@ -11,7 +12,8 @@ pub struct Module {
     pub folder: &'static str,
     /// PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
     pub ptx: &'static str,
-    /// Machine code of the same text for certain GPUs, as the module `cubin` reads it; empty without the feature `cubin`.
+    /// Machine code of the same text for certain GPUs, as the module `cubin` reads it; empty
+    /// without the feature `cubin`.
     pub cubins: &'static [u8],
     /// Each entry of the text.
     pub kernels: &'static [Properties],

@@ -1,7 +1,8 @@
 //! Structs that hosts write to and read from memory of a device as bytes.
 
-/// Implements `Pod` for structs with parts of `pointmill-core`, where the derive of bytemuck cannot see into them.
-/// Each stands with its size, which is the sum of the sizes of its numbers, so that there is no gap.
+/// Implements `Pod` for structs with parts of `pointmill-core`, where the derive of bytemuck cannot
+/// see into them. Each stands with its size, which is the sum of the sizes of its numbers, so that
+/// there is no gap.
 macro_rules! plain {
     ($($Type:ty: $size:expr),+ $(,)?) => {
         $(

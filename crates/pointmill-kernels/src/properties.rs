@@ -19,7 +19,8 @@ pub struct Properties {
     pub min_blocks: Option<u32>,
     /// [`Kernel::CARVEOUT`].
     pub carveout: Option<u32>,
-    /// Runs so many blocks on the host, with an argument that is read before the first: [`launch`](crate::simt::twin::launch).
+    /// Runs so many blocks on the host, with an argument that is read before the first:
+    /// [`launch`](crate::simt::twin::launch).
     #[cfg(feature = "twin")]
     pub on_host: unsafe fn(u32, *const ()),
 }

@@ -1,6 +1,7 @@
 //! Poses of sweeps, as rows of 12 numbers: `cargo run -r --example odometry [SWEEP..]`.
 //!
-//! Without files the sweeps are those of a synthetic drive, and the errors against its true poses go to stderr with the times.
+//! Without files the sweeps are those of a synthetic drive, and the errors against its true poses
+//! go to stderr with the times.
 
 use pointmill::{Device, PointCloud, Pose};
 use pointmill_io::{ReadOptions, read};

@@ -1,4 +1,5 @@
-//! Poses of LiDAR sweeps, on CPU and GPU with the same bits, on top of the operators of [`pointmill`].
+//! Poses of LiDAR sweeps, on CPU and GPU with the same bits, on top of the operators of
+//! [`pointmill`].
 //!
 //! - [`localize`]: where a sensor is in a map, with and without a guess;
 //! - [`odometry`]: a trajectory from sweeps alone;

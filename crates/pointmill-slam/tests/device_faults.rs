@@ -1,4 +1,5 @@
-//! Device memory that is refused, and a device that is lost, on the host twin: odometry reports each as what it is.
+//! Device memory that is refused, and a device that is lost, on the host twin: odometry reports
+//! each as what it is.
 
 use pointmill::{Device, Error, PointCloud, TwinFault};
 use pointmill_slam::odometry::{Odometry, OdometryParams};
@@ -11,7 +12,8 @@ fn cloud(n: usize) -> PointCloud {
     PointCloud::new((0..n).flat_map(point).collect(), 4).unwrap()
 }
 
-/// A push that failed before anything was done is done again; after one that failed half-way there is no other.
+/// A push that failed before anything was done is done again; after one that failed half-way there
+/// is no other.
 #[test]
 fn odometry_tells_of_every_fault() {
     let (stream, sweeps) = (Device::twin().stream().unwrap(), [cloud(300), cloud(400), cloud(500)]);

@@ -1,4 +1,5 @@
-//! Makes scenes with boxes and says how long each took and what its boxes hold: `cargo run -r --example roi_scenes`.
+//! Makes scenes with boxes and says how long each took and what its boxes hold:
+//! `cargo run -r --example roi_scenes`.
 
 use pointmill_core::{BoxOrigin, OrientedBox};
 use pointmill_synth::RoiScene;

@@ -1,4 +1,5 @@
-//! Makes the sweeps of the default drive one after the other and says how long each took: `cargo run -r --example sweeps`.
+//! Makes the sweeps of the default drive one after the other and says how long each took:
+//! `cargo run -r --example sweeps`.
 
 use pointmill_synth::{Drive, DriveParams};
 use std::time::Instant;

@@ -54,13 +54,15 @@ impl Block {
         2.0 * (self.sides[0] + self.sides[1]) + 4.0 * FRAC_PI_2 * (RADIUS - across)
     }
 
-    /// The place after `along` metres of a line `across` metres left of the road's middle. The way begins in the middle of a long side, towards x.
+    /// The place after `along` metres of a line `across` metres left of the road's middle. The way
+    /// begins in the middle of a long side, towards x.
     fn place(&self, along: f64, across: f64) -> Place {
         let (radius, around) = (RADIUS - across, self.around(across));
         let corner = FRAC_PI_2 * radius;
         let mut rest = along + self.sides[0] / 2.0;
         rest -= road::floor(rest / around) * around;
-        // The corner before this part of the way, and the way's direction there: quarter turns to the left.
+        // The corner before this part of the way, and the way's direction there: quarter turns to
+        // the left.
         let [mut x, mut y] = [-self.sides[0] / 2.0, 0.0];
         let mut heading = [1.0, 0.0];
         for part in 0..4 {
@@ -121,7 +123,8 @@ impl Block {
     pub(crate) fn ground(&self, ray: &Ray, limit: f64) -> Option<Hit> {
         let [a, b] = self.sides.map(|side| side / 2.0);
         road::hit_level(ray, limit, |x, y| {
-            // How far outside of the middle line: a rectangle with round corners about (0, RADIUS + b).
+            // How far outside of the middle line: a rectangle with round corners about (0, RADIUS +
+            // b).
             let (u, v) = ((x.abs() - a).max(0.0), ((y - RADIUS - b).abs() - b).max(0.0));
             match ((u * u + v * v).sqrt() - RADIUS).abs() {
                 off if off < 0.1 => Material::MARKING,

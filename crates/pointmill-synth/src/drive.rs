@@ -23,7 +23,8 @@ pub struct DriveParams {
     pub seed: u64,
     /// Turns of the sensor; default 10.
     pub sweeps: usize,
-    /// Beams, from -24.8 to +2.0 degrees: the upper half dense, the lower half wide; default 64, 2 to 1,024.
+    /// Beams, from -24.8 to +2.0 degrees: the upper half dense, the lower half wide; default 64, 2
+    /// to 1,024.
     pub beams: usize,
     /// Firings a turn; default 2,000, 1 to 100,000.
     pub azimuth_steps: usize,
@@ -33,7 +34,8 @@ pub struct DriveParams {
     pub speed: f64,
     /// Range beyond which nothing comes back, in metres; default 120, at most 1,000.
     pub max_range: f64,
-    /// Standard deviation of the range in metres; default 0.015. The noise never exceeds 3.47 times this.
+    /// Standard deviation of the range in metres; default 0.015. The noise never exceeds 3.47 times
+    /// this.
     pub range_noise: f64,
     /// Factor on the share of rays that are lost; default 1, 0 for none.
     pub dropout: f64,
@@ -59,13 +61,16 @@ impl Default for DriveParams {
     }
 }
 
-/// A drive of a car with a 64-beam sensor through a [`Scene`]: a street of houses, parked and moving cars, people, trees, lamps and junctions, a way round a block, or a tunnel.
+/// A drive of a car with a 64-beam sensor through a [`Scene`]: a street of houses, parked and
+/// moving cars, people, trees, lamps and junctions, a way round a block, or a tunnel.
 ///
-/// Sweeps are independent of each other: any of them can be made alone, in any order, on any thread.
+/// Sweeps are independent of each other: any of them can be made alone, in any order, on any
+/// thread.
 ///
-/// **Determinism.** A sweep is a function of the parameters and its index, the same bits on every machine: the arithmetic is IEEE
-/// `+ - * /` and square root in a fixed order, the trigonometry and logarithm are those of the `libm` crate, and the random numbers are
-/// hashes of (seed, sweep, ray).
+/// **Determinism.** A sweep is a function of the parameters and its index, the same bits on every
+/// machine: the arithmetic is IEEE `+ - * /` and square root in a fixed order, the trigonometry and
+/// logarithm are those of the `libm` crate, and the random numbers are hashes of (seed, sweep,
+/// ray).
 ///
 /// ```
 /// use pointmill_synth::{Drive, DriveParams};
@@ -103,8 +108,8 @@ impl Drive {
     /// Lays out the scene.
     ///
     /// # Panics
-    /// If a parameter is outside the limits said there, a rate is not positive, a value is not finite, or the drive is longer
-    /// than 100 km or 100,000 s.
+    /// If a parameter is outside the limits said there, a rate is not positive, a value is not
+    /// finite, or the drive is longer than 100 km or 100,000 s.
     pub fn new(params: DriveParams) -> Self {
         let p = &params;
         assert!((2..=1024).contains(&p.beams), "beams: expected 2 to 1024, got {}", p.beams);
@@ -141,15 +146,17 @@ impl Drive {
         &self.params
     }
 
-    /// The pose of the sensor at the start of sweep `i`: rows of a 4 x 4 matrix that takes points of the sensor's frame
-    /// to the world's, metres.
+    /// The pose of the sensor at the start of sweep `i`: rows of a 4 x 4 matrix that takes points
+    /// of the sensor's frame to the world's, metres.
     ///
-    /// Sensor frame: x forward, y left, z up, origin in the sensor. World: x along the road at the start, z = 0 the mean ground.
+    /// Sensor frame: x forward, y left, z up, origin in the sensor. World: x along the road at the
+    /// start, z = 0 the mean ground.
     pub fn world_from_sensor(&self, i: usize) -> [[f64; 4]; 4] {
         self.world_from_sensor_at(i as f64 / self.params.rate_hz)
     }
 
-    /// The pose of the sensor `seconds` after the start of the drive, as [`Drive::world_from_sensor`].
+    /// The pose of the sensor `seconds` after the start of the drive, as
+    /// [`Drive::world_from_sensor`].
     pub fn world_from_sensor_at(&self, seconds: f64) -> [[f64; 4]; 4] {
         let SensorPose { at, heading: [c, s] } = self.pose(seconds);
         [[c, -s, 0.0, at[0]], [s, c, 0.0, at[1]], [0.0, 0.0, 1.0, at[2]], [0.0, 0.0, 0.0, 1.0]]
@@ -163,14 +170,17 @@ impl Drive {
 
     /// Sweep `i`: `[N, 6]` rows of x, y, z, intensity, ring, time; about 120,000 of them.
     ///
-    /// **Units and frames.** x, y, z in metres in the sensor's frame (x forward, y left, z up). With `motion_compensated` it is the
-    /// frame at the sweep's start, so [`Drive::world_from_sensor`] of `i` takes every point to its place in the world; without, it is
-    /// the frame at the point's own time, as the sensor measures, and the pose is [`Drive::world_from_sensor_at`]
-    /// of `i / rate_hz + time`. Things that move are where they were at the point's own time, in both cases. Intensity is 0..1, in steps of
-    /// 1/255. Ring 0 is the lowest beam. Time is in seconds since the sweep's start.
+    /// **Units and frames.** x, y, z in metres in the sensor's frame (x forward, y left, z up).
+    /// With `motion_compensated` it is the frame at the sweep's start, so
+    /// [`Drive::world_from_sensor`] of `i` takes every point to its place in the world; without, it
+    /// is the frame at the point's own time, as the sensor measures, and the pose is
+    /// [`Drive::world_from_sensor_at`] of `i / rate_hz + time`. Things that move are where they
+    /// were at the point's own time, in both cases. Intensity is 0..1, in steps of 1/255. Ring 0 is
+    /// the lowest beam. Time is in seconds since the sweep's start.
     ///
-    /// **Order.** By firing, then by ring: time ascends, and ring ascends among points of one time. The turn starts
-    /// behind the car and goes clockwise seen from above. A ray that hits nothing, or whose echo is lost, gives no row.
+    /// **Order.** By firing, then by ring: time ascends, and ring ascends among points of one time.
+    /// The turn starts behind the car and goes clockwise seen from above. A ray that hits nothing,
+    /// or whose echo is lost, gives no row.
     ///
     /// # Panics
     /// If there is no sweep `i`.
@@ -223,7 +233,8 @@ impl Drive {
     }
 }
 
-/// Cosine and sine of the beams' elevations, lowest first: an upper and a lower block as in a Velodyne HDL-64E.
+/// Cosine and sine of the beams' elevations, lowest first: an upper and a lower block as in a
+/// Velodyne HDL-64E.
 fn elevations(beams: usize) -> Vec<[f64; 2]> {
     let lower = beams / 2;
     let between = |a: f64, b: f64, k: usize, n: usize| if n < 2 { a } else { a + (b - a) * k as f64 / (n - 1) as f64 };
@@ -250,9 +261,11 @@ fn moved(p: [f64; 3], from: &SensorPose, to: &SensorPose) -> [f64; 3] {
     [x, y, p[2] + (from.at[2] - to.at[2])]
 }
 
-/// The bodies that the vertical plane of one firing meets, nearest first, each with a lower bound of its level distance.
+/// The bodies that the vertical plane of one firing meets, nearest first, each with a lower bound
+/// of its level distance.
 ///
-/// All beams of a firing share that plane, so a test of a circle against a line is paid once for 64 rays.
+/// All beams of a firing share that plane, so a test of a circle against a line is paid once for 64
+/// rays.
 pub(crate) fn in_the_way(
     out: &mut Vec<(f64, u32)>,
     bodies: &[Body],

@@ -7,7 +7,8 @@ use crate::material::Material;
 const BAY: f64 = 2.7;
 const WINDOW: f64 = 1.35;
 const RECESS: f64 = 0.24;
-/// Storey height, window sill and lintel above the floor; every fourth bay of the ground floor is a door, metres.
+/// Storey height, window sill and lintel above the floor; every fourth bay of the ground floor is a
+/// door, metres.
 const STOREY: f64 = 3.2;
 const SILL: f64 = 0.95;
 const LINTEL: f64 = 2.45;
@@ -62,7 +63,8 @@ mod tests {
 
     #[test]
     fn windows_are_recessed() {
-        // Six bays along y with a margin of 0.1; the third is a door, so aim at the middle of the second.
+        // Six bays along y with a margin of 0.1; the third is a door, so aim at the middle of the
+        // second.
         let house = Body::new(Shape::House { half: [5.0, 8.2, 6.4] }, [10.0, 0.0, 6.4], [1.0, 0.0], WALL);
         let at = |y: f64, z: f64| house.hit(&Ray { origin: [0.0, y, z], dir: [1.0, 0.0, 0.0] }, 0.0, 1).unwrap();
         assert_eq!(at(-8.0, 1.7).t, 5.0);

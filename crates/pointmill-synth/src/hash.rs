@@ -1,6 +1,7 @@
 //! Random numbers by counting: the n-th number of a stream needs no number before it.
 
-/// The finalizer of `SplitMix64`: every input bit reaches every output bit, and no two inputs collide.
+/// The finalizer of `SplitMix64`: every input bit reaches every output bit, and no two inputs
+/// collide.
 pub(crate) const fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -30,7 +31,8 @@ pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// About a standard normal: the sum of four 16-bit uniforms. Never beyond 3.47, so one point cannot fly off.
+/// About a standard normal: the sum of four 16-bit uniforms. Never beyond 3.47, so one point cannot
+/// fly off.
 pub(crate) fn normal(bits: u64) -> f64 {
     let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
     // The variance of one uniform is 1/12, that of four 1/3.

@@ -1,15 +1,21 @@
-//! A deterministic synthetic drive of a laser scanner, boxes with points in them, two scans of a figure, and sampled surfaces.
+//! A deterministic synthetic drive of a laser scanner, boxes with points in them, two scans of a
+//! figure, and sampled surfaces.
 //!
-//! Operators need points to be shown, tested and timed on, and recorded data sets come with downloads and licences. This crate makes
-//! its own:
+//! Operators need points to be shown, tested and timed on, and recorded data sets come with
+//! downloads and licences. This crate makes its own:
 //!
-//! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees, round a block or through a tunnel, sweeps of about 120,000 points with
-//!   the pose at every moment;
-//! - [`RoiScene`]: boxes around the objects of a street, and points, for operators that look into boxes;
-//! - [`RabbitScans`]: two scans of a small figure and the pose between them, for operators that align clouds;
-//! - [`surfaces`]: planes, spheres, boxes and cylinders of n points, with known normals and distances.
+//! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees,
+//!   round a block or through a tunnel, sweeps of about 120,000 points with the pose at every
+//!   moment;
+//! - [`RoiScene`]: boxes around the objects of a street, and points, for operators that look into
+//!   boxes;
+//! - [`RabbitScans`]: two scans of a small figure and the pose between them, for operators that
+//!   align clouds;
+//! - [`surfaces`]: planes, spheres, boxes and cylinders of n points, with known normals and
+//!   distances.
 //!
-//! The same seed gives the same bits on every machine, on any number of threads, in any order of sweeps.
+//! The same seed gives the same bits on every machine, on any number of threads, in any order of
+//! sweeps.
 //!
 //! ```
 //! use pointmill_synth::{Drive, DriveParams};

@@ -5,7 +5,8 @@
 pub(crate) struct Material {
     /// Share of the light that comes back, 0..1.
     pub(crate) albedo: f64,
-    /// How much of that is lost on a grazing ray: 0 for foliage and reflectors, near 1 for smooth paint.
+    /// How much of that is lost on a grazing ray: 0 for foliage and reflectors, near 1 for smooth
+    /// paint.
     pub(crate) gloss: f64,
     /// Share of the rays that never come back.
     pub(crate) loss: f64,
@@ -39,7 +40,8 @@ impl Material {
         Self::new(albedo, 0.75, 0.01 + 0.12 * (1.0 - albedo) * (1.0 - albedo))
     }
 
-    /// What the sensor reads, 0..1, for a ray that met the surface under `facing` (cosine of incidence) at `range` metres.
+    /// What the sensor reads, 0..1, for a ray that met the surface under `facing` (cosine of
+    /// incidence) at `range` metres.
     pub(crate) fn intensity(&self, facing: f64, range: f64) -> f64 {
         let angle = 1.0 - self.gloss * (1.0 - facing);
         // The sensor corrects for range, but not fully.

@@ -185,7 +185,8 @@ pub(crate) fn bin(out: &mut Vec<Body>, place: &Place) {
     ));
 }
 
-/// A house of this half width (along the heading), half depth and height, standing half sunk in no ground: its base is the place's.
+/// A house of this half width (along the heading), half depth and height, standing half sunk in no
+/// ground: its base is the place's.
 pub(crate) fn house(out: &mut Vec<Body>, place: &Place, half: [f64; 2], height: f64, dice: &mut Dice) {
     let wall = Material::wall(dice.between(0.3, 0.75));
     let shape = Shape::House { half: [half[0], half[1], height / 2.0] };

@@ -121,7 +121,8 @@ pub(crate) fn hit(ray: &Ray, limit: f64) -> Option<Hit> {
     if is_carriageway(x, y) {
         return (road < limit).then_some(Hit { t: road, facing: down, material: surface(x, y) });
     }
-    // Over the carriageway at the pavement's height, under the pavement at the road's: the kerb is in between.
+    // Over the carriageway at the pavement's height, under the pavement at the road's: the kerb is
+    // in between.
     let (mut open, mut closed) = (pavement, road);
     for _ in 0..12 {
         let half = (open + closed) / 2.0;
@@ -138,8 +139,8 @@ pub(crate) fn hit(ray: &Ray, limit: f64) -> Option<Hit> {
 /// Range at which the ray is `height` above the undulating ground.
 fn meet(ray: &Ray, down: f64, height: f64) -> f64 {
     let mut t = (ray.origin[2] - height) / down;
-    // The ground's slope (below 0.006) is a fraction of the ray's wherever the ground is in range: each round
-    // shrinks the error by that fraction.
+    // The ground's slope (below 0.006) is a fraction of the ray's wherever the ground is in range:
+    // each round shrinks the error by that fraction.
     for _ in 0..3 {
         let p = ray.at(t);
         t = (ray.origin[2] - height - undulation(p[0], p[1])) / down;

@@ -45,7 +45,8 @@ pub(crate) enum Shape {
     Crown { radii: V3, per_metre: f64 },
     /// Leaves inside a box.
     Hedge { half: V3, per_metre: f64 },
-    /// A house with rows of recessed windows; `half[2]` is half its height, the street is at the bottom.
+    /// A house with rows of recessed windows; `half[2]` is half its height, the street is at the
+    /// bottom.
     House { half: V3 },
 }
 
@@ -64,7 +65,8 @@ pub(crate) struct Body {
 }
 
 impl Shape {
-    /// A box of half extents `bottom` at `-half_height` that narrows to `top` at `+half_height`, the top moved forward by `shift`.
+    /// A box of half extents `bottom` at `-half_height` that narrows to `top` at `+half_height`,
+    /// the top moved forward by `shift`.
     pub(crate) fn taper(bottom: [f64; 2], top: [f64; 2], shift: f64, half_height: f64) -> Self {
         let (h, slope) = (half_height, |b: f64, t: f64| (t - b) / (2.0 * half_height));
         // A side wall is all p with side * p.x <= middle + k * p.z.

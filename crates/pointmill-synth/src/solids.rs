@@ -1,4 +1,5 @@
-//! Where a ray goes in and out of a solid at the origin. `o` is the ray's origin, `d` its direction.
+//! Where a ray goes in and out of a solid at the origin. `o` is the ray's origin, `d` its
+//! direction.
 
 use crate::V3;
 use crate::hash::{mix, unit};
@@ -26,7 +27,8 @@ pub(crate) fn through_box(o: V3, d: V3, half: V3) -> Option<(f64, usize, f64)> {
     (axis < 3 && enter < exit).then_some((enter, axis, exit))
 }
 
-/// Entry into a convex solid of planes `n . p <= m` with unit normals, and the cosine of incidence there.
+/// Entry into a convex solid of planes `n . p <= m` with unit normals, and the cosine of incidence
+/// there.
 pub(crate) fn into_planes(o: V3, d: V3, planes: &[(V3, f64)]) -> Option<(f64, f64)> {
     let (mut enter, mut facing, mut exit) = (0.0, 0.0, f64::INFINITY);
     for (n, m) in planes {

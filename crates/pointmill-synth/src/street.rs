@@ -35,7 +35,8 @@ pub(crate) struct Street {
 }
 
 impl Street {
-    /// The street of this seed, for a car that drives from x = 0 to `length` in `seconds` and sees `view` metres far.
+    /// The street of this seed, for a car that drives from x = 0 to `length` in `seconds` and sees
+    /// `view` metres far.
     pub(crate) fn new(seed: u64, length: f64, seconds: f64, view: f64) -> Self {
         let (from, to) = (-view - 20.0, length + view + 20.0);
         let mut fixed = Vec::new();
@@ -49,7 +50,8 @@ impl Street {
         Self { fixed, actors }
     }
 
-    /// All bodies whose circle from above comes within `view` metres of a point, at a time since the start of the drive.
+    /// All bodies whose circle from above comes within `view` metres of a point, at a time since
+    /// the start of the drive.
     pub(crate) fn near(&self, [x, y]: [f64; 2], view: f64, time: f64) -> Vec<Body> {
         let mut out: Vec<Body> = self.fixed.iter().copied().filter(|body| body.is_within([x, y], view)).collect();
         for actor in &self.actors {
@@ -168,7 +170,8 @@ fn parked(out: &mut Vec<Body>, dice: &mut Dice, side: f64, from: f64, to: f64) {
         let kind = Vehicle::parked(dice);
         let here = x + kind.length() / 2.0;
         let corner = road::from_side_street(here).abs() < HALF_SIDE + 5.5 + kind.length() / 2.0;
-        // The drive begins where nothing is parked close to the sensor: that would hide one side of the street.
+        // The drive begins where nothing is parked close to the sensor: that would hide one side of
+        // the street.
         let beginning = side < 0.0 && here > -5.0 && here < 12.0;
         if !corner && !beginning && dice.chance(0.55) {
             let mut place = on_road(here, side * (PARKING + dice.between(-0.12, 0.12)));

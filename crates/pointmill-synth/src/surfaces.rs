@@ -1,7 +1,7 @@
 //! Points on analytic surfaces: inputs whose right answers are known.
 //!
-//! Every cloud is `[n, 3]`, metres, uniform over the surface's area, a function of `n` and `seed` alone: point i of a seed is the same
-//! for every `n`, and the same bits on every machine.
+//! Every cloud is `[n, 3]`, metres, uniform over the surface's area, a function of `n` and `seed`
+//! alone: point i of a seed is the same for every `n`, and the same bits on every machine.
 //!
 //! ```
 //! use pointmill_synth::surfaces;
@@ -71,7 +71,8 @@ pub fn cuboid(n: usize, size: [f32; 3], seed: u64) -> PointCloud {
     })
 }
 
-/// `n` points of the side of the cylinder of this radius and height (metres) along z, centred at the origin, without its ends.
+/// `n` points of the side of the cylinder of this radius and height (metres) along z, centred at
+/// the origin, without its ends.
 pub fn cylinder(n: usize, radius: f32, height: f32, seed: u64) -> PointCloud {
     let (r, h) = (f64::from(radius), f64::from(height));
     cloud(n, seed, 104, |[u, v, _]| {

@@ -21,7 +21,8 @@ pub enum Scene {
     /// A main street of gentle bends, with junctions.
     #[default]
     Street,
-    /// Round a block of houses, left turn after left turn. Where the way is 180 to 600 m long it goes round once and ends where it began; the curves have a radius of 15 m.
+    /// Round a block of houses, left turn after left turn. Where the way is 180 to 600 m long it
+    /// goes round once and ends where it began; the curves have a radius of 15 m.
     Loop,
     /// A straight tunnel of smooth walls: no fixed surface shows how far along it the car is.
     Tunnel,
@@ -38,7 +39,8 @@ pub(crate) enum World {
 }
 
 impl World {
-    /// The scene of this seed, for a car that drives `length` metres in `seconds` and sees `view` metres far.
+    /// The scene of this seed, for a car that drives `length` metres in `seconds` and sees `view`
+    /// metres far.
     pub(crate) fn new(scene: Scene, seed: u64, length: f64, seconds: f64, view: f64) -> Self {
         match scene {
             Scene::Street => Self::Street(Street::new(seed, length, seconds, view)),
@@ -56,7 +58,8 @@ impl World {
         }
     }
 
-    /// All bodies whose circle from above comes within `view` metres of a point, at a time since the start of the drive.
+    /// All bodies whose circle from above comes within `view` metres of a point, at a time since
+    /// the start of the drive.
     pub(crate) fn near(&self, at: [f64; 2], view: f64, time: f64) -> Vec<Body> {
         let mut out = match self {
             Self::Street(street) => return street.near(at, view, time),

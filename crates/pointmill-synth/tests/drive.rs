@@ -22,7 +22,8 @@ fn world(pose: &[[f64; 4]; 4], p: &[f32]) -> [f64; 3] {
     [0, 1, 2].map(|r| pose[r][0] * p[0] + pose[r][1] * p[1] + pose[r][2] * p[2] + pose[r][3])
 }
 
-/// These hashes are the promise of the same bits on every machine: a change here changes everybody's pictures and numbers.
+/// These hashes are the promise of the same bits on every machine: a change here changes
+/// everybody's pictures and numbers.
 #[test]
 fn bits_are_those_of_every_machine() {
     let drive = default_drive();
@@ -44,7 +45,8 @@ fn sweeps_do_not_depend_on_order_or_thread() {
     assert_eq!(there, back);
     let other = Drive::new(DriveParams { seed: 1, ..*drive.params() });
     assert_ne!(there[0], other.sweep(0));
-    // A longer drive starts with the shorter one's sweeps only where the street is the same: the pose is.
+    // A longer drive starts with the shorter one's sweeps only where the street is the same: the
+    // pose is.
     assert_eq!(drive.world_from_sensor(4), other.world_from_sensor(4));
 }
 
@@ -85,7 +87,8 @@ fn the_road_lies_under_the_sensor() {
 
 #[test]
 fn still_things_stay_where_they_are_in_the_world() {
-    // The front walls of one stretch of houses, seen by two sweeps 0.8 s (8 m) apart: nothing but noise between them.
+    // The front walls of one stretch of houses, seen by two sweeps 0.8 s (8 m) apart: nothing but
+    // noise between them.
     let drive = Drive::new(DriveParams { range_noise: 0.0, dropout: 0.0, ..DriveParams::default() });
     let cells = |i: usize| {
         let (sweep, pose) = (drive.sweep(i), drive.world_from_sensor(i));

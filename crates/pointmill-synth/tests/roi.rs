@@ -1,4 +1,5 @@
-//! What a scene with boxes promises: counts, the same bits, and boxes that hold what a detector's proposals hold.
+//! What a scene with boxes promises: counts, the same bits, and boxes that hold what a detector's
+//! proposals hold.
 
 use pointmill_core::{BoxOrigin, OrientedBox};
 use pointmill_synth::RoiScene;
@@ -47,7 +48,8 @@ impl Held {
     }
 }
 
-/// These hashes are the promise of the same bits on every machine: a change here changes everybody's numbers.
+/// These hashes are the promise of the same bits on every machine: a change here changes
+/// everybody's numbers.
 #[test]
 fn bits_are_those_of_every_machine() {
     let (street, crowded) = (RoiScene::street(128, 16_000, 0), RoiScene::crowded(64, 4_000, 5));

@@ -1,4 +1,5 @@
-//! What each scene of a drive promises: the same bits, poses that fit the points, a closed loop, a tunnel without marks.
+//! What each scene of a drive promises: the same bits, poses that fit the points, a closed loop, a
+//! tunnel without marks.
 
 use pointmill_core::{PointCloud, Pose};
 use pointmill_synth::{Drive, DriveParams, Scene};

@@ -1,5 +1,5 @@
-//! Draws a synthetic drive: `cargo run -r --example scene -- drive.html` as a page, `-- drive.gif` as an
-//! animation with a frame for each sweep, `-- drive.png` as a picture of the first.
+//! Draws a synthetic drive: `cargo run -r --example scene -- drive.html` as a page, `-- drive.gif`
+//! as an animation with a frame for each sweep, `-- drive.png` as a picture of the first.
 
 use pointmill_core::Pose;
 use pointmill_synth::{Drive, DriveParams};

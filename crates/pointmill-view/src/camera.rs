@@ -34,16 +34,16 @@ enum Lens {
 const DARKEST: f64 = 0.3;
 
 impl Camera {
-    /// Straight down on `bounds`, x (forward) up and y (left) left, one scale for both axes, everything
-    /// in the picture.
+    /// Straight down on `bounds`, x (forward) up and y (left) left, one scale for both axes,
+    /// everything in the picture.
     ///
     /// Bounds that are empty or not finite are replaced by the 100 m around the origin.
     pub fn birds_eye(bounds: Aabb) -> Self {
         Self::above(bounds, [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
     }
 
-    /// As [`Camera::birds_eye`], with x (forward) to the right and y (left) up: for wide pictures of
-    /// long roads.
+    /// As [`Camera::birds_eye`], with x (forward) to the right and y (left) up: for wide pictures
+    /// of long roads.
     pub fn birds_eye_sideways(bounds: Aabb) -> Self {
         Self::above(bounds, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     }
@@ -62,7 +62,8 @@ impl Camera {
         Self::parallel([right, up, [0.0, 0.0, -1.0]], middle, [across(right), across(up)])
     }
 
-    /// From `eye` towards `target`, `fov_deg` degrees wide (kept within 1 to 170), z up in the picture.
+    /// From `eye` towards `target`, `fov_deg` degrees wide (kept within 1 to 170), z up in the
+    /// picture.
     ///
     /// An eye that is not finite, on its target, or straight above or below it looks along x.
     pub fn perspective(eye: [f32; 3], target: [f32; 3], fov_deg: f32) -> Self {
@@ -83,8 +84,8 @@ impl Camera {
         Self { axes: [right, up, ahead], lens: Lens::Eye { eye, spread }, fade: None }
     }
 
-    /// From infinitely far away: unit axes of the picture, its middle and the metres across it. All are
-    /// validated.
+    /// From infinitely far away: unit axes of the picture, its middle and the metres across it. All
+    /// are validated.
     pub(crate) const fn parallel(axes: [V3; 3], middle: [f64; 2], size: [f64; 2]) -> Self {
         Self { axes, lens: Lens::Parallel { middle, size }, fade: None }
     }
@@ -152,8 +153,8 @@ pub(crate) struct Projected {
 }
 
 impl View {
-    /// Where a point is in the image, which may be far outside; `None` behind the eye and for what is
-    /// not finite.
+    /// Where a point is in the image, which may be far outside; `None` behind the eye and for what
+    /// is not finite.
     pub(crate) fn project(&self, p: V3) -> Option<Projected> {
         let [right, up, ahead] = self.camera.axes;
         let (x, y, depth) = match self.camera.lens {
@@ -171,8 +172,8 @@ impl View {
         (x.is_finite() && y.is_finite() && depth.is_finite()).then_some(Projected { x, y, depth })
     }
 
-    /// How many pixels to the right and how many down a point at `p` moves with each metre along x, y
-    /// and z; `None` as [`View::project`].
+    /// How many pixels to the right and how many down a point at `p` moves with each metre along x,
+    /// y and z; `None` as [`View::project`].
     pub(crate) fn gradients(&self, p: V3) -> Option<[V3; 2]> {
         let at = self.project(p)?;
         let [right, up, ahead] = self.camera.axes;
@@ -186,7 +187,8 @@ impl View {
         Some([leaning(right, x), leaning(up, y).map(|v| -v)])
     }
 
-    /// The part of a line that is in front of the eye; `None` if there is none, or an end is not finite.
+    /// The part of a line that is in front of the eye; `None` if there is none, or an end is not
+    /// finite.
     pub(crate) fn segment(&self, a: V3, b: V3) -> Option<[Projected; 2]> {
         let Lens::Eye { eye, .. } = self.camera.lens else {
             return Some([self.project(a)?, self.project(b)?]);

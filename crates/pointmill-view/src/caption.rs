@@ -1,6 +1,7 @@
 //! Text over pictures.
 
-/// As much of a caption as fits into so many pixels, in letters of ten; what is no letter becomes a space.
+/// As much of a caption as fits into so many pixels, in letters of ten; what is no letter becomes a
+/// space.
 pub(crate) fn shortened(caption: &str, pixels: u32) -> String {
     caption.chars().map(|c| if c.is_control() { ' ' } else { c }).take((pixels / 10) as usize).collect()
 }

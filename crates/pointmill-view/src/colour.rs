@@ -15,9 +15,11 @@ pub(crate) fn faded(colour: [u8; 3], light: f64) -> [u8; 3] {
     out
 }
 
-/// The Turbo colour map at `t` from 0 (dark blue) over green to 1 (dark red), by its authors' polynomial.
+/// The Turbo colour map at `t` from 0 (dark blue) over green to 1 (dark red), by its authors'
+/// polynomial.
 ///
-/// Source: A. Mikhailov, "Turbo, an improved rainbow colormap", 2019; the approximation of degree 5 published with it.
+/// Source: A. Mikhailov, "Turbo, an improved rainbow colormap", 2019; the approximation of degree 5
+/// published with it.
 ///
 /// ```
 /// let [r, g, b] = pointmill_view::turbo(0.5);

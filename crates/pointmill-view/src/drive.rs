@@ -20,10 +20,11 @@ const STRAYS: f64 = 0.01;
 
 /// A drive: its sweeps, a frame each, the map, and the trajectory of the sensor.
 ///
-/// **Shapes.** `sweeps` is about how many sweeps there will be; each keeps 10,000 points at most, and all
-/// together keep about 3,000,000. **Units and frames.** Metres, z up; sweeps in the frame of the sensor. A
-/// picture is seen from above and shows the map, coloured by height, with the sensor where the drive
-/// began; the longer side of the drive lies from left to right. **Order and determinism, limits.** As
+/// **Shapes.** `sweeps` is about how many sweeps there will be; each keeps 10,000 points at most,
+/// and all together keep about 3,000,000. **Units and frames.** Metres, z up; sweeps in the frame
+/// of the sensor. A picture is seen from above and shows the map, coloured by height, with the
+/// sensor where the drive began; the longer side of the drive lies from left to right. **Order and
+/// determinism, limits.** As
 /// [`Scene`] and [`Layer`].
 ///
 /// ```
@@ -49,8 +50,8 @@ impl DriveScene {
         Self { scene: Scene::new("", Paint::Height), sweeps: Vec::new(), most }
     }
 
-    /// Adds the next sweep, with a column of values such as the intensity. A sweep that could not be used
-    /// has no points.
+    /// Adds the next sweep, with a column of values such as the intensity. A sweep that could not
+    /// be used has no points.
     pub fn push(&mut self, label: &str, cloud: &PointCloud, values: Option<usize>) {
         let frame = self.scene.frame(label);
         self.sweeps.push(Layer::of_rows("sweeps", cloud.points(), cloud.origin(), values, self.most).at(frame));

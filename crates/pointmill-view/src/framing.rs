@@ -10,8 +10,8 @@ type V3 = [f64; 3];
 pub(crate) const ABOVE: [V3; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]];
 /// Air around the places, by their extent.
 const AIR: f64 = 0.03;
-/// Turns of an oblique view about the picture's up and right, in radians: an error along the view would
-/// not show.
+/// Turns of an oblique view about the picture's up and right, in radians: an error along the view
+/// would not show.
 const ASIDE: f64 = 0.5;
 const LIFTED: f64 = 0.4;
 /// A sweep is at least and at most so many metres wide, from its sensor.
@@ -21,7 +21,8 @@ const EMPTY: f64 = 50.0;
 /// ahead only.
 const NEAR: f64 = 10.0;
 
-/// From where to where most places lie along some axes; `share` of them may be outside on each side.
+/// From where to where most places lie along some axes; `share` of them may be outside on each
+/// side.
 pub(crate) fn spans(places: &[V3], axes: [V3; 3], share: f64) -> [[f64; 2]; 3] {
     axes.map(|axis| bulk(places.iter().map(|p| dot(axis, *p)).collect(), share).unwrap_or([-10.0, 10.0]))
 }
@@ -42,8 +43,8 @@ pub(crate) fn at_an_angle(places: &[V3], share: f64) -> Camera {
     fitted(places, axes, share).fading([depths[0], depths[1].max(depths[0] + 1e-6)])
 }
 
-/// Right, up and ahead: the view is along the axis of the least extent, where most of a surface faces
-/// the camera.
+/// Right, up and ahead: the view is along the axis of the least extent, where most of a surface
+/// faces the camera.
 fn facing(extent: V3) -> [V3; 3] {
     let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let back = |v: V3| v.map(|e| -e);
@@ -66,8 +67,8 @@ fn oblique([right, up, ahead]: [V3; 3]) -> [V3; 3] {
     [right, up, ahead]
 }
 
-/// How far a sweep reaches along x, if the origin is among the places, as a sensor is among those of its
-/// sweep. Nothing at all is a sweep without points.
+/// How far a sweep reaches along x, if the origin is among the places, as a sensor is among those
+/// of its sweep. Nothing at all is a sweep without points.
 pub(crate) fn sweep_reach(places: &[V3]) -> Option<f64> {
     if places.is_empty() {
         return Some(EMPTY);

@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// An animation of pictures of one size, repeated for ever.
 ///
-/// One palette of 256 colours serves all frames, so still things do not flicker. The same frames give the same bytes. Frames are kept
-/// in memory until they are written.
+/// One palette of 256 colours serves all frames, so still things do not flicker. The same frames
+/// give the same bytes. Frames are kept in memory until they are written.
 ///
 /// ```
 /// use pointmill_view::{Gif, Image};
@@ -26,8 +26,8 @@ pub struct Gif {
 }
 
 impl Gif {
-    /// An animation that shows each frame for `delay_ms` milliseconds, rounded to the 10 ms that the format counts in, at least 20:
-    /// browsers slow down anything faster.
+    /// An animation that shows each frame for `delay_ms` milliseconds, rounded to the 10 ms that
+    /// the format counts in, at least 20: browsers slow down anything faster.
     pub const fn new(delay_ms: u32) -> Self {
         Self { frames: Vec::new(), delay_ms }
     }
@@ -96,7 +96,8 @@ impl Gif {
         Ok(())
     }
 
-    /// Writes a GIF file, whole or not at all: a temporary beside it is written, synced and renamed.
+    /// Writes a GIF file, whole or not at all: a temporary beside it is written, synced and
+    /// renamed.
     ///
     /// # Errors
     /// There is no frame, or the file cannot be written; the error names it.

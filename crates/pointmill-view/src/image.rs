@@ -55,7 +55,8 @@ impl Image {
         self.height
     }
 
-    /// All bytes: red, green and blue of the first row's pixels from left to right, then the next row's.
+    /// All bytes: red, green and blue of the first row's pixels from left to right, then the next
+    /// row's.
     pub fn rgb(&self) -> &[u8] {
         &self.rgb
     }
@@ -103,7 +104,8 @@ impl Image {
         }
     }
 
-    /// The image at half the size, each pixel the mean of four: what is drawn at twice the size comes out smooth.
+    /// The image at half the size, each pixel the mean of four: what is drawn at twice the size
+    /// comes out smooth.
     pub fn halved(&self) -> Self {
         let mut out = Self::filled((self.width / 2).max(1), (self.height / 2).max(1), BACKGROUND);
         for y in 0..out.height {
@@ -117,7 +119,8 @@ impl Image {
         out
     }
 
-    /// Writes a line of ASCII text, its upper left corner at `x`, `y`, in letters of 10 x 20 pixels.
+    /// Writes a line of ASCII text, its upper left corner at `x`, `y`, in letters of 10 x 20
+    /// pixels.
     pub fn text(&mut self, text: &str, x: i32, y: i32, colour: [u8; 3]) {
         let style = MonoTextStyle::new(&FONT_10X20, Rgb888::new(colour[0], colour[1], colour[2]));
         let Ok(_) = Text::with_baseline(text, Point::new(x, y), style, Baseline::Top).draw(self);

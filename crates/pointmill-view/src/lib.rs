@@ -1,9 +1,9 @@
 //! Pictures of point clouds without a window.
 //!
-//! A [`Scene`] has named layers: points, lines, boxes, voxels and ellipsoids. It is made once and drawn three
-//! ways, by the CPU: as a picture ([`Scene::picture`]), as an animation ([`Scene::animation`]), and as one HTML
-//! file that draws itself in a browser ([`Scene::page`]). The same input gives the same bytes, on a laptop and
-//! on a server without a screen.
+//! A [`Scene`] has named layers: points, lines, boxes, voxels and ellipsoids. It is made once and
+//! drawn three ways, by the CPU: as a picture ([`Scene::picture`]), as an animation
+//! ([`Scene::animation`]), and as one HTML file that draws itself in a browser ([`Scene::page`]).
+//! The same input gives the same bytes, on a laptop and on a server without a screen.
 //!
 //! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`DriveScene`] and
 //! [`trajectory_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and

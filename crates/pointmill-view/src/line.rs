@@ -17,7 +17,8 @@ pub(crate) struct Pen {
 pub(crate) fn line(image: &mut Image, a: [f64; 2], b: [f64; 2], pen: Pen) -> u64 {
     let size = [f64::from(image.width()), f64::from(image.height())];
     let Some((a, b)) = cut(a, b, size, pen.width) else { return 0 };
-    // Along the axis that the line runs most along: every step is one pixel, so none is drawn twice.
+    // Along the axis that the line runs most along: every step is one pixel, so none is drawn
+    // twice.
     let main = usize::from((b[0] - a[0]).abs() < (b[1] - a[1]).abs());
     let (a, b) = if a[main] <= b[main] { (a, b) } else { (b, a) };
     let (run, rise) = (b[main] - a[main], b[1 - main] - a[1 - main]);

@@ -88,7 +88,8 @@ fn worst(boxes: &[Vec<usize>], tallies: &[Tally]) -> Option<(usize, usize)> {
         for channel in 0..3 {
             let parts = || cells.iter().map(|&c| part(c, channel));
             let spread = (parts().max().unwrap_or(0) - parts().min().unwrap_or(0)) as u64;
-            // The root of the count: rare bright colours deserve entries next to a common background.
+            // The root of the count: rare bright colours deserve entries next to a common
+            // background.
             let worth = spread * spread * (1 + pixels.isqrt());
             if spread > 0 && worth > most {
                 (most, best) = (worth, Some((i, channel)));

@@ -19,7 +19,8 @@ impl Image {
         out
     }
 
-    /// Writes a PNG file, whole or not at all: a temporary beside it is written, synced and renamed.
+    /// Writes a PNG file, whole or not at all: a temporary beside it is written, synced and
+    /// renamed.
     ///
     /// # Errors
     /// The file cannot be written; the error names it.

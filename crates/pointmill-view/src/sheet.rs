@@ -16,8 +16,8 @@ const TITLE: u32 = 36;
 const LEGEND: u32 = 40;
 /// A picture of a scene that says nothing of its panels.
 pub(crate) const STILL: [u32; 2] = [1600, 900];
-/// Most frames of an animation, up to five megabytes each until they are written, and how long the first
-/// and the last of more than two are shown.
+/// Most frames of an animation, up to five megabytes each until they are written, and how long the
+/// first and the last of more than two are shown.
 const MOST_FRAMES: usize = 120;
 const HELD_MS: u32 = 1500;
 /// Pixels of a point, in halves.
@@ -29,7 +29,8 @@ const STRAYS: f64 = 0.005;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sheet {
     pub(crate) size: [u32; 2],
-    /// One for each column. Without titles there are those of the frames, or else that of the scene.
+    /// One for each column. Without titles there are those of the frames, or else that of the
+    /// scene.
     pub(crate) titles: Vec<String>,
     pub(crate) panels: Vec<Panel>,
     /// Colours and what they mean, besides layers of one colour.
@@ -77,13 +78,14 @@ pub(crate) fn areas([width, height]: [u32; 2], rows: &[(u32, u32)]) -> Vec<[u32;
 
 impl Scene {
     /// A picture of the scene, with its title, a legend and bars that tell the scale: 1600 x 900 or
-    /// 1600 x 1000 pixels. Where a subject has its panels side by side, so has the picture; any other
-    /// scene is seen at an angle.
+    /// 1600 x 1000 pixels. Where a subject has its panels side by side, so has the picture; any
+    /// other scene is seen at an angle.
     pub fn picture(&self) -> Image {
         self.compose(&self.still, 0, &Tones::new(self))
     }
 
-    /// An animation: a picture of each frame. Of more than 120 frames as many are shown, evenly spaced.
+    /// An animation: a picture of each frame. Of more than 120 frames as many are shown, evenly
+    /// spaced.
     pub fn animation(&self) -> Gif {
         let tones = Tones::new(self);
         let last = self.frames().saturating_sub(1);
@@ -205,7 +207,8 @@ pub(crate) fn entry(picture: &mut Image, x: u32, y: u32, colour: [u8; 3], text: 
     x + 24 + 10 * text.len() as u32 + 26
 }
 
-/// Draws a bar of a round number of metres that is 60 to 200 pixels long, its right end at `x`, its text left of it.
+/// Draws a bar of a round number of metres that is 60 to 200 pixels long, its right end at `x`, its
+/// text left of it.
 pub(crate) fn scale_bar(picture: &mut Image, x: u32, y: u32, pixels_per_metre: f64) {
     let lengths = (-3..7).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * libm::pow(10.0, f64::from(e))));
     let Some(metres) = lengths.into_iter().find(|m| (60.0..=200.0).contains(&(m * pixels_per_metre))) else { return };

@@ -19,8 +19,9 @@ const MOST: usize = 2000;
 
 /// An estimated trajectory and the true one, a frame for each pose, with the error of its position.
 ///
-/// **Shapes.** `estimate`, `truth` and `errors` `[P]`. **Units and frames.** Metres, one frame, z up.
-/// **Order and determinism, limits.** As [`Scene`]; of more than 2,000 poses every so many have a frame.
+/// **Shapes.** `estimate`, `truth` and `errors` `[P]`. **Units and frames.** Metres, one frame, z
+/// up. **Order and determinism, limits.** As [`Scene`]; of more than 2,000 poses every so many have
+/// a frame.
 ///
 /// ```
 /// use pointmill_view::trajectory_scene;
@@ -44,9 +45,10 @@ pub fn trajectory_scene(title: &str, estimate: &[V3], truth: &[V3], errors: &[f6
 
 /// A plot of 1280 x 560 pixels: left both ways from above, right the error of each position.
 ///
-/// **Shapes.** `estimate` and `truth` `[P]` in one frame, `errors` `[P]`. **Units and frames.** Metres, z up; the errors by their logarithm.
-/// **Order and determinism.** The same input gives the same bytes. **Limits.** Of more than 2,000 poses every so many are drawn. What is not finite is left out, and so are
-/// errors that are not above zero.
+/// **Shapes.** `estimate` and `truth` `[P]` in one frame, `errors` `[P]`. **Units and frames.**
+/// Metres, z up; the errors by their logarithm. **Order and determinism.** The same input gives the
+/// same bytes. **Limits.** Of more than 2,000 poses every so many are drawn. What is not finite is
+/// left out, and so are errors that are not above zero.
 ///
 /// ```
 /// use pointmill_view::trajectory_plot;

@@ -22,13 +22,13 @@ const STRAYS: f64 = 0.005;
 
 /// Inputs and their voxels, a frame for each input.
 ///
-/// **Shapes.** `inputs` is about how many there will be; all together keep about 3,000,000 points and
-/// 1,000,000 voxels. **Units and frames.** Metres, x forward, y left, z up. Colour is height; column 3 of
-/// both, if there is one, makes brighter (intensity). A picture shows the first input: left the points,
-/// right a cube for every voxel. A sweep, with the sensor among its points, is seen from above and from
-/// behind the sensor along the road, with circles every 10 m. Any other cloud, such as a survey tile or an
-/// object, fills the picture. **Order and determinism, limits.** As [`Scene`] and [`Layer`]. Points outside
-/// of the range are not drawn.
+/// **Shapes.** `inputs` is about how many there will be; all together keep about 3,000,000 points
+/// and 1,000,000 voxels. **Units and frames.** Metres, x forward, y left, z up. Colour is height;
+/// column 3 of both, if there is one, makes brighter (intensity). A picture shows the first input:
+/// left the points, right a cube for every voxel. A sweep, with the sensor among its points, is
+/// seen from above and from behind the sensor along the road, with circles every 10 m. Any other
+/// cloud, such as a survey tile or an object, fills the picture. **Order and determinism, limits.**
+/// As [`Scene`] and [`Layer`]. Points outside of the range are not drawn.
 ///
 /// ```
 /// use pointmill_core::{Aabb, Points};
@@ -58,7 +58,8 @@ impl VoxelScene {
         self.scene.about(origin);
     }
 
-    /// Adds an input and the means of its voxels. `captions` stand over the points and over the voxels.
+    /// Adds an input and the means of its voxels. `captions` stand over the points and over the
+    /// voxels.
     pub fn push(
         &mut self,
         label: &str,

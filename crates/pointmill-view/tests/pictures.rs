@@ -333,7 +333,8 @@ fn odd_rois_give_pictures() {
     }
 }
 
-/// A yard of 40 m x 24 m in cells of 2 m, far from zero: ground, four walls, and a bush in the middle; and points on all of it.
+/// A yard of 40 m x 24 m in cells of 2 m, far from zero: ground, four walls, and a bush in the
+/// middle; and points on all of it.
 fn yard() -> (Rows, Vec<[f64; 6]>, Rows) {
     let (wide, thin, corner) = (0.33, 0.0033, [4_000_000.0, 5_000_000.0, 100.0]);
     let mut cells = vec![];

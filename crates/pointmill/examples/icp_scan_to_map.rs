@@ -1,4 +1,5 @@
-//! Tracks scans against a target that is made ready once: `cargo run --release -p pointmill --example icp_scan_to_map`.
+//! Tracks scans against a target that is made ready once:
+//! `cargo run --release -p pointmill --example icp_scan_to_map`.
 
 use pointmill::icp::{IcpParams, Metric, Target};
 use pointmill::{Device, Pose, Result, Rows};

@@ -1,4 +1,5 @@
-//! Keeps an ndt map current: adds drives, takes one away again, and aligns a scan: `cargo run --release -p pointmill --example ndt_map_update`.
+//! Keeps an ndt map current: adds drives, takes one away again, and aligns a scan:
+//! `cargo run --release -p pointmill --example ndt_map_update`.
 
 use pointmill::ndt::{NdtAlignParams, NdtGrid, NdtMoments, NdtParams};
 use pointmill::{Device, PointCloud, Pose, Result, Rows};
@@ -14,7 +15,8 @@ fn main() -> Result<()> {
     let world_from_sensor = |i: usize| Pose::from_matrix(&drive.world_from_sensor(i));
     let world = |i: usize| -> Result<_> { Ok(in_world(&drive.sweep(i), &world_from_sensor(i)?)) };
 
-    // Sums of cells of 2 m. They are whole numbers, so that parts add up, and can be taken away, without error.
+    // Sums of cells of 2 m. They are whole numbers, so that parts add up, and can be taken away,
+    // without error.
     let mut map = NdtMoments::new(2.0)?;
     (0..8).try_for_each(|i| map.add(Rows::f64(&world(i)?, 3)?))?;
     let mut outdated = NdtMoments::new(2.0)?;

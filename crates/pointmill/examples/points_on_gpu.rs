@@ -1,5 +1,6 @@
-//! Works on points that already lie on the device, without copies between the steps: `cargo run --release -p pointmill --example points_on_gpu`.
-//! Without a GPU the same program runs on the CPU.
+//! Works on points that already lie on the device, without copies between the steps:
+//! `cargo run --release -p pointmill --example points_on_gpu`. Without a GPU the same program runs
+//! on the CPU.
 
 use pointmill::voxelize::{ScatterMode, VoxelizeParams, Voxelizer, scatter};
 use pointmill::{Aabb, Device, Result, Rows};
@@ -8,7 +9,8 @@ use pointmill_synth::{Drive, DriveParams};
 fn main() -> Result<()> {
     let sweep = Drive::new(DriveParams { azimuth_steps: 500, ..DriveParams::default() }).sweep(0);
     let stream = Device::auto().stream()?;
-    // Memory of another CUDA library comes in by `Buffer::from_raw_cuda`, its stream by `Stream::from_raw_cuda`.
+    // Memory of another CUDA library comes in by `Buffer::from_raw_cuda`, its stream by
+    // `Stream::from_raw_cuda`.
     let points = stream.upload(sweep.data())?;
 
     let params = VoxelizeParams::dynamic([0.5; 3], Aabb::new([-50.0, -50.0, -4.0], [50.0, 50.0, 8.0]));

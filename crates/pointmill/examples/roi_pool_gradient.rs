@@ -1,4 +1,5 @@
-//! Pools features in boxes and takes gradients back to the points: `cargo run --release -p pointmill --example roi_pool_gradient`.
+//! Pools features in boxes and takes gradients back to the points:
+//! `cargo run --release -p pointmill --example roi_pool_gradient`.
 
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::{AnyArray, AnyBuffer, Device, Dtype, Result, Rows};
@@ -12,7 +13,8 @@ fn main() -> Result<()> {
     let stream = Device::auto().stream()?;
     let params = RoiPoolParams { out_size: [6, 6, 6], layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
     let mut pooler = RoiPooler::new(&stream, &params)?;
-    // Boxes: [B, 7] as cx, cy, cz, dx, dy, dz, heading. Points: [N, 3]. The scene is located once for both modes.
+    // Boxes: [B, 7] as cx, cy, cz, dx, dy, dz, heading. Points: [N, 3]. The scene is located once
+    // for both modes.
     let (boxes, points) = (Rows::new(&scene.boxes, 7)?, Rows::new(&scene.points, 3)?);
     pooler.locate(Scene::new(boxes, points))?;
     for mode in [PoolMode::Max, PoolMode::Mean] {

@@ -1,4 +1,5 @@
-//! Voxelizes sweep after sweep with a worker that keeps its memory: `cargo run --release -p pointmill --example stream_of_sweeps`.
+//! Voxelizes sweep after sweep with a worker that keeps its memory:
+//! `cargo run --release -p pointmill --example stream_of_sweeps`.
 
 use pointmill::voxelize::{Outputs, VoxelizeParams, Voxelizer};
 use pointmill::{Device, Result};
@@ -18,7 +19,8 @@ fn main() -> Result<()> {
         let sweep = drive.sweep(i);
         let start = Instant::now();
         voxelizer.run(&sweep, &mut voxels)?;
-        // On a GPU the call above returns once its work is queued; this one waits for the number of rows.
+        // On a GPU the call above returns once its work is queued; this one waits for the number of
+        // rows.
         let rows = voxels.num_voxels()?;
         println!("sweep {i}: {} points, {rows} voxels, {:.2?}", sweep.len(), start.elapsed());
     }

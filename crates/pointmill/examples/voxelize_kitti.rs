@@ -1,5 +1,6 @@
-//! Voxelizes a KITTI sweep: `cargo run --release -p pointmill --example voxelize_kitti -- 000000.bin`.
-//! Without a file it takes a sweep of the synthetic drive.
+//! Voxelizes a KITTI sweep:
+//! `cargo run --release -p pointmill --example voxelize_kitti -- 000000.bin`. Without a file it
+//! takes a sweep of the synthetic drive.
 
 use pointmill::voxelize::{VoxelizeParams, voxelize};
 use pointmill::{Aabb, Device, PointCloud};

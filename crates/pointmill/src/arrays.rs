@@ -1,7 +1,8 @@
 //! Results as named arrays: what a result is made of, on its device and on the host.
 //!
-//! An operator lists its arrays in an enum ([`ArrayName`]) with type and shape of each. Stream order, exchange with the caller's memory, reading back, files, comparisons and the
-//! Python package go through that list.
+//! An operator lists its arrays in an enum ([`ArrayName`]) with type and shape of each. Stream
+//! order, exchange with the caller's memory, reading back, files, comparisons and the Python
+//! package go through that list.
 
 mod any;
 
@@ -94,7 +95,8 @@ pub struct ArraySpec<K> {
     pub room: usize,
 }
 
-/// Memory of a result's arrays on one stream. An array that nobody has put there is made by the call that fills it.
+/// Memory of a result's arrays on one stream. An array that nobody has put there is made by the
+/// call that fills it.
 #[derive(Debug)]
 pub struct Arrays<K> {
     stream: Stream,
@@ -142,7 +144,8 @@ impl<K: ArrayName> Arrays<K> {
         Ok(std::mem::replace(self, other))
     }
 
-    /// Makes room for an array of this type. What it held is lost if it was shorter or of another type.
+    /// Makes room for an array of this type. What it held is lost if it was shorter or of another
+    /// type.
     pub(crate) fn reserve(&mut self, array: K, dtype: Dtype, len: usize) -> Result<()> {
         match &mut self.buffers[Self::at(array)] {
             Some(buffer) => buffer.reserve(dtype, len),
@@ -226,7 +229,8 @@ pub(crate) fn vector<'a, T: Value>(slot: &'a mut Option<AnyBuffer>, stream: &Str
     Ok(buffer.typed_mut().and_then(Buffer::host_mut).expect("the CPU path has CPU buffers"))
 }
 
-/// The names of the arrays that are not the same in two results: another type, shape or bit, or only in one of them.
+/// The names of the arrays that are not the same in two results: another type, shape or bit, or
+/// only in one of them.
 ///
 /// ```
 /// use pointmill::voxelize::{VoxelizeParams, voxelize};

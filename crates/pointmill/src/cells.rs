@@ -9,11 +9,13 @@ const SLOTS: usize = 1 << 10;
 /// The key of an empty slot; no cell has it.
 const NO_CELL: u64 = u64::MAX;
 
-/// Values by the keys of cells, with at least `SPARSE` slots for each cell. Nothing depends on the order of the slots.
+/// Values by the keys of cells, with at least `SPARSE` slots for each cell. Nothing depends on the
+/// order of the slots.
 ///
-/// Keys are scattered by the secret of the process. Tables of voxelize, where a point costs nanoseconds, begin without
-/// it and count their steps. That is no cure where keys are looked up that have no cell: keys that fill a run of slots,
-/// each at its own place, take no step, and searches for their neighbours walk through all of them.
+/// Keys are scattered by the secret of the process. Tables of voxelize, where a point costs
+/// nanoseconds, begin without it and count their steps. That is no cure where keys are looked up
+/// that have no cell: keys that fill a run of slots, each at its own place, take no step, and
+/// searches for their neighbours walk through all of them.
 #[derive(Clone, Debug)]
 pub struct Cells<V, const SPARSE: usize> {
     slots: Vec<(u64, V)>,
@@ -76,7 +78,8 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
         Ok(None)
     }
 
-    /// The slot of a key, or the empty one where it belongs. Not all slots are taken, so there is one; a table without slots has none. Neighbours along x lie side by side.
+    /// The slot of a key, or the empty one where it belongs. Not all slots are taken, so there is
+    /// one; a table without slots has none. Neighbours along x lie side by side.
     #[inline]
     fn find(&self, key: u64) -> Option<(usize, &(u64, V))> {
         let last = self.slots.len().checked_sub(1)?;
@@ -111,7 +114,8 @@ mod tests {
     use pointmill_core::hash::RUN;
     use pointmill_core::odometry::cells::key_of;
 
-    /// Cells within 95 m whose keys the golden ratio alone would put into 512 of 2^18 slots: one for each of these slots first, so that they fill one run, then any.
+    /// Cells within 95 m whose keys the golden ratio alone would put into 512 of 2^18 slots: one
+    /// for each of these slots first, so that they fill one run, then any.
     fn meeting() -> Vec<u64> {
         let mut taken = vec![false; 512];
         let mut keys = Vec::new();
@@ -158,7 +162,8 @@ mod tests {
             let all = steps(&cells, own.chain(beside));
             assert!(all < 4 * keys.len(), "seed {number}: {all} steps");
         }
-        // Were they chosen by one who knows the seed, they would cost more; so what is counted is what it should be.
+        // Were they chosen by one who knows the seed, they would cost more; so what is counted is
+        // what it should be.
         let seed = Seed::new(7);
         let known: Vec<u64> =
             (0..1 << 22).map(|run| run * RUN).filter(|k| first_slot(*k, 4095, seed) == 0).take(1000).collect();

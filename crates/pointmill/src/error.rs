@@ -49,7 +49,8 @@ pub enum Error {
         /// How many bytes could not be had.
         bytes: u64,
     },
-    /// A device that no longer answers or whose memory can no longer be trusted. The process must start its work anew.
+    /// A device that no longer answers or whose memory can no longer be trusted. The process must
+    /// start its work anew.
     #[error("device {device}: lost while it was to {action}: {reason}")]
     DeviceLost {
         /// The device.

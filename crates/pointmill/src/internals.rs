@@ -1,4 +1,5 @@
-//! What the crates of this workspace share with the operators. It is not part of the API and changes without notice.
+//! What the crates of this workspace share with the operators. It is not part of the API and
+//! changes without notice.
 //!
 //! Methods that these crates need are public and hidden where they are defined.
 

@@ -1,8 +1,11 @@
-//! What bindings need and nobody else: results in the caller's memory, addresses on the device, gradients of results that were made earlier, and reductions by row numbers of the caller's
+//! What bindings need and nobody else: results in the caller's memory, addresses on the device,
+//! gradients of results that were made earlier, and reductions by row numbers of the caller's
 //! ([`RowLists`]).
 //!
-//! A binding lends memory of its own library for a result ([`Arrays::set`] with [`Buffer::from_raw_cuda`](crate::Buffer::from_raw_cuda)), runs the operator into it ([`voxelize_into`], [`roi_pool_into`]), or takes
-//! what the operator made without a copy ([`exchange_voxels`], [`exchange_pooled`]).
+//! A binding lends memory of its own library for a result ([`Arrays::set`] with
+//! [`Buffer::from_raw_cuda`](crate::Buffer::from_raw_cuda)), runs the operator into it
+//! ([`voxelize_into`], [`roi_pool_into`]), or takes what the operator made without a copy
+//! ([`exchange_voxels`], [`exchange_pooled`]).
 
 pub use crate::arrays::{ArrayName, ArraySpec, Arrays, Shape};
 pub use crate::scatter::{Reduction, RowLists, RowNumber, Scattered, spread};
@@ -12,7 +15,8 @@ use crate::voxelize::{VoxelArray, Voxelizer, Voxels};
 use crate::{Dtype, Error, Result, Rows};
 
 /// [`Voxelizer::run`] or, with `row_splits`, [`Voxelizer::run_batch`], into arrays that `arrays` makes when a GPU already works on the points, so that their making takes no time of its
-/// own. `arrays` learns the size that each array can have at most. Returns the arrays that the result had before; see [`exchange_voxels`].
+/// own. `arrays` learns the size that each array can have at most. Returns the arrays that the
+/// result had before; see [`exchange_voxels`].
 ///
 /// ```
 /// use pointmill::interop::{Arrays, voxelize_into};
@@ -57,10 +61,12 @@ pub fn roi_pool_into<E: From<Error>>(
     pooler.run_into(scene, features, pooled, arrays)
 }
 
-/// Puts other arrays in place of those of a result and returns these: to take what a call made without a copy, or to have the next call write to memory of the caller's. Until that call
-/// the result has no rows.
+/// Puts other arrays in place of those of a result and returns these: to take what a call made
+/// without a copy, or to have the next call write to memory of the caller's. Until that call the
+/// result has no rows.
 ///
-/// **Shapes**: a call makes arrays that are not there, and makes its own buffers longer. Memory that is not pointmill's own must have the type and the room of the bounds that
+/// **Shapes**: a call makes arrays that are not there, and makes its own buffers longer. Memory
+/// that is not pointmill's own must have the type and the room of the bounds that
 /// [`voxelize_into`] gives.
 ///
 /// ```
@@ -98,18 +104,22 @@ pub fn num_voxels_device(voxels: &Voxels) -> u64 {
     voxels.num_voxels_device()
 }
 
-/// The number of the scene that was located last, which no other scene of the process has; `None` if there is none.
+/// The number of the scene that was located last, which no other scene of the process has; `None`
+/// if there is none.
 pub fn located_scene(pooler: &RoiPooler) -> Option<u64> {
     pooler.scene()
 }
 
-/// Makes `pooled` a result of the located scene again, of `channels` channels of this type and without pooling: for the gradient of a result of a scene that was located before, whose boxes and points
-/// have been located once more.
+/// Makes `pooled` a result of the located scene again, of `channels` channels of this type and
+/// without pooling: for the gradient of a result of a scene that was located before, whose boxes
+/// and points have been located once more.
 ///
-/// Its `argmax` must be the one of the result, put there with [`exchange_pooled`]. [`RoiPooler::backward`] needs nothing else of it.
+/// Its `argmax` must be the one of the result, put there with [`exchange_pooled`].
+/// [`RoiPooler::backward`] needs nothing else of it.
 ///
 /// # Errors
-/// No located scene, a sparse layout, an argmax that is too short, no channels, a result on another device.
+/// No located scene, a sparse layout, an argmax that is too short, no channels, a result on another
+/// device.
 pub fn restore(
     pooler: &RoiPooler,
     pooled: &mut RoiPooled,
@@ -120,7 +130,8 @@ pub fn restore(
     pooler.restore(pooled, dtype, channels, mode)
 }
 
-/// Queues what [`RoiPooler::backward`] of this result needs besides its gradient, on a GPU: for a caller who knows that it will come and does something else before.
+/// Queues what [`RoiPooler::backward`] of this result needs besides its gradient, on a GPU: for a
+/// caller who knows that it will come and does something else before.
 ///
 /// # Errors
 /// A result that is not of the located scene; out of memory.

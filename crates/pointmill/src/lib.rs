@@ -1,13 +1,18 @@
 //! LiDAR point-cloud operators on CPU and GPU, with the same bits on both.
 //!
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
-//! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
-//! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away again; scoring and aligning scans;
-//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours;
+//! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in
+//!   boxes;
+//! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away
+//!   again; scoring and aligning scans;
+//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest
+//!   neighbours;
 //!
-//! The crate `pointmill-slam` joins the operators: a trajectory from sweeps, poses in a map, and how far they are from the truth.
+//! The crate `pointmill-slam` joins the operators: a trajectory from sweeps, poses in a map, and
+//! how far they are from the truth.
 //!
-//! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
+//! An operator takes host slices or device memory, runs on a [`Device`], and returns its result
+//! where it ran.
 //!
 //! ```
 //! use pointmill::voxelize::{VoxelizeParams, voxelize};

@@ -1,4 +1,5 @@
-//! Memory of the host that is sized by input: where it is refused that is an error, and not the end of the process.
+//! Memory of the host that is sized by input: where it is refused that is an error, and not the end
+//! of the process.
 
 mod available;
 
@@ -27,7 +28,8 @@ pub(crate) fn exactly<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
     all.try_reserve_exact(len).map_err(|_| refused::<T>(len))
 }
 
-/// Refuses `more` elements, of `len` in all, that the machine has no memory for: the system may promise it and end the process later.
+/// Refuses `more` elements, of `len` in all, that the machine has no memory for: the system may
+/// promise it and end the process later.
 fn allow<T>(more: usize, len: usize) -> Result<()> {
     let bytes = more.saturating_mul(size_of::<T>()) as u64;
     if available::is_there(bytes) { Ok(()) } else { Err(refused::<T>(len)) }
@@ -107,7 +109,8 @@ pub fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     Ok(collected)
 }
 
-/// As [`collect`], on all threads; the memory that rayon takes for its own work is small and does not grow with the elements.
+/// As [`collect`], on all threads; the memory that rayon takes for its own work is small and does
+/// not grow with the elements.
 pub fn collect_parallel<T: Send>(all: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
     let mut collected = Vec::new();
     exactly(&mut collected, all.len())?;

@@ -1,6 +1,8 @@
-//! How work is split over threads: not at all where the calling thread works alone. And whether it is still wanted.
+//! How work is split over threads: not at all where the calling thread works alone. And whether it
+//! is still wanted.
 //!
-//! A parallel iterator with a [`grain`] that is larger than half of its items calls no other thread, and does not enter rayon's pool.
+//! A parallel iterator with a [`grain`] that is larger than half of its items calls no other
+//! thread, and does not enter rayon's pool.
 
 use rayon::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -71,8 +73,9 @@ pub(crate) fn work_for(jobs: Arc<Jobs>) {
 #[derive(Debug)]
 struct Stopped;
 
-/// Ends work that nobody wants any more; for loops, between parts that take at most some milliseconds. The stack is unwound as by a panic that is not told: what was changed half-way must
-/// not be used again.
+/// Ends work that nobody wants any more; for loops, between parts that take at most some
+/// milliseconds. The stack is unwound as by a panic that is not told: what was changed half-way
+/// must not be used again.
 #[inline]
 pub fn check() {
     let is_stopped = |jobs: &Option<Arc<Jobs>>| {

@@ -1,6 +1,7 @@
 //! Results of alignments: one family for [`icp`](crate::icp) and [`ndt`](crate::ndt).
 //!
-//! A [`Registration`] holds what every alignment returns. Its field [`fit`](Registration::fit) holds what only one operator returns: an [`icp::Fit`](crate::icp::Fit) or an
+//! A [`Registration`] holds what every alignment returns. Its field [`fit`](Registration::fit)
+//! holds what only one operator returns: an [`icp::Fit`](crate::icp::Fit) or an
 //! [`NdtFit`](crate::ndt::NdtFit).
 
 use crate::{Argument, Error, Pose, Result};
@@ -16,9 +17,11 @@ use pointmill_core::{names, record_without_serde};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// No pair changed, so no further step can: the exact fixed point of point-to-point ICP without weights.
+    /// No pair changed, so no further step can: the exact fixed point of point-to-point ICP without
+    /// weights.
     Fixed,
-    /// A step was shorter than asked for: [`step_tolerance`](crate::icp::IcpParams::step_tolerance) of ICP, [`epsilon`](crate::ndt::NdtAlignParams::epsilon) of NDT.
+    /// A step was shorter than asked for: [`step_tolerance`](crate::icp::IcpParams::step_tolerance)
+    /// of ICP, [`epsilon`](crate::ndt::NdtAlignParams::epsilon) of NDT.
     StepBelow,
     /// The same pairs came back again and again, with steps that are not short.
     Cycle,
@@ -26,7 +29,8 @@ pub enum Status {
     MaxIterations,
     /// No point of the source has a pair: a cloud is empty, or nothing is within reach.
     NoPairs,
-    /// The clouds do not determine the pose. ICP: all weights are zero, or some directions kept the guess, see
+    /// The clouds do not determine the pose. ICP: all weights are zero, or some directions kept the
+    /// guess, see
     /// [`Observability`](crate::icp::Observability). NDT: no direction improves the fit, as the Hessian determines nothing.
     Degenerate,
 }
@@ -41,7 +45,8 @@ names!(Status {
 });
 
 impl Status {
-    /// Whether the pose is an answer: a step was short enough, or no pair changed, and the pairs determine all directions.
+    /// Whether the pose is an answer: a step was short enough, or no pair changed, and the pairs
+    /// determine all directions.
     pub const fn converged(self) -> bool {
         matches!(self, Self::Fixed | Self::StepBelow)
     }
@@ -50,9 +55,11 @@ impl Status {
 record_without_serde! {
     /// The pose that an alignment found, and how certain it is.
     ///
-    /// An alignment that fails is a `Registration` too; its status gives the reason. **Units and frames**: metres and radians, in the frame of the target.
+    /// An alignment that fails is a `Registration` too; its status gives the reason. **Units and
+    /// frames**: metres and radians, in the frame of the target.
     ///
-    /// With the feature `serde` a registration serializes as one object: these fields, `converged`, and the fields of `fit` beside them.
+    /// With the feature `serde` a registration serializes as one object: these fields, `converged`,
+    /// and the fields of `fit` beside them.
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
     pub struct Registration<Fit> {
@@ -62,9 +69,11 @@ record_without_serde! {
         pub status: Status,
         /// The number of steps, in all stages.
         pub iterations: usize,
-        /// Second derivatives of the cost by the six numbers of the pose; the operator defines both.
+        /// Second derivatives of the cost by the six numbers of the pose; the operator defines
+        /// both.
         pub hessian: [[f64; 6]; 6],
-        /// The uncertainty of the same six numbers; none where the Hessian is not positive definite or a direction is not determined.
+        /// The uncertainty of the same six numbers; none where the Hessian is not positive definite
+        /// or a direction is not determined.
         pub covariance: Option<[[f64; 6]; 6]>,
         /// What the operator reports beside the pose.
         pub fit: Fit,
@@ -106,7 +115,8 @@ struct Record<'a, Fit> {
     iterations: usize,
     /// Second derivatives of the cost by the six numbers of the pose.
     hessian: &'a [[f64; 6]; 6],
-    /// The uncertainty of the same six numbers; null where the Hessian is not positive definite or a direction is not determined.
+    /// The uncertainty of the same six numbers; null where the Hessian is not positive definite or
+    /// a direction is not determined.
     covariance: &'a Option<[[f64; 6]; 6]>,
     #[serde(flatten)]
     fit: &'a Fit,

@@ -13,13 +13,16 @@ use pointmill_core::array::Dtype;
 use pointmill_core::rigid::subtract;
 use pointmill_kernels::points::{self, kind};
 
-/// Borrowed rows of values, `[len, columns]` row-major: points, boxes or features, in host memory or already on a device.
+/// Borrowed rows of values, `[len, columns]` row-major: points, boxes or features, in host memory
+/// or already on a device.
 ///
 /// An operator that runs on a GPU copies host values there. A buffer is used in place.
 ///
-/// **Types**: `f32`, `f64`, `f16` and `bf16`. `voxelize` takes `f32`, `roi_pool` takes `f32`, `f16` and `bf16`, `ndt` and `icp` take `f32` and `f64`; another type is an error of the call.
+/// **Types**: `f32`, `f64`, `f16` and `bf16`. `voxelize` takes `f32`, `roi_pool` takes `f32`, `f16`
+/// and `bf16`, `ndt` and `icp` take `f32` and `f64`; another type is an error of the call.
 ///
-/// **Large coordinates**: an `f32` has steps of 8 mm at 80 km. Points of maps belong in `f64`, or in `f32` about an origin of `f64` ([`Rows::about`]), as those of a
+/// **Large coordinates**: an `f32` has steps of 8 mm at 80 km. Points of maps belong in `f64`, or
+/// in `f32` about an origin of `f64` ([`Rows::about`]), as those of a
 /// [`PointCloud`] that has one are. `voxelize` and `roi_pool` work about the origin: their ranges, boxes and results are about it too.
 ///
 /// ```
@@ -105,8 +108,9 @@ impl<'a> Rows<'a> {
         Ok(Self { values, origin: None, shift: None, len, columns })
     }
 
-    /// The points about an origin. Of `f32` each stands for `origin + point`, rounded once to `f64`. Of `f64` each stands for itself, and what computes about the origin
-    /// subtracts it in `f64`; on a GPU such points must be in host memory.
+    /// The points about an origin. Of `f32` each stands for `origin + point`, rounded once to
+    /// `f64`. Of `f64` each stands for itself, and what computes about the origin subtracts it in
+    /// `f64`; on a GPU such points must be in host memory.
     ///
     /// ```
     /// use pointmill::Rows;
@@ -142,7 +146,8 @@ impl<'a> Rows<'a> {
     /// ```
     ///
     /// # Errors
-    /// Values on a GPU, or of another type than `f32` and `f64`; fewer than three columns; out of memory.
+    /// Values on a GPU, or of another type than `f32` and `f64`; fewer than three columns; out of
+    /// memory.
     pub fn moved(&self, pose: &Pose) -> Result<Vec<f64>> {
         self.check_points(Argument::Points, &Device::cpu().stream()?)?;
         let mut moved = Vec::new();
@@ -190,7 +195,8 @@ impl<'a> Rows<'a> {
         self.values
     }
 
-    /// The origin that the points are about; zero unless [`Rows::about`] or a [`PointCloud`] gave another.
+    /// The origin that the points are about; zero unless [`Rows::about`] or a [`PointCloud`] gave
+    /// another.
     pub fn origin(&self) -> [f64; 3] {
         self.origin.unwrap_or_default()
     }

@@ -1,6 +1,8 @@
-//! Rows of values reduced into the rows that an index names, on the CPU; for bindings, whose callers have an index of their own.
+//! Rows of values reduced into the rows that an index names, on the CPU; for bindings, whose
+//! callers have an index of their own.
 //!
-//! A value of a result is made by one thread, in the order of the values: the same bits with any number of threads.
+//! A value of a result is made by one thread, in the order of the values: the same bits with any
+//! number of threads.
 
 mod number;
 mod spread;
@@ -63,7 +65,8 @@ const NONE: u32 = u32::MAX;
 /// ```
 #[derive(Debug)]
 pub struct RowLists {
-    /// Where the values of each row start in `values`, and the end; one more at the end is of no use.
+    /// Where the values of each row start in `values`, and the end; one more at the end is of no
+    /// use.
     splits: Vec<u32>,
     values: Vec<u32>,
     /// How long `index` was.
@@ -71,7 +74,8 @@ pub struct RowLists {
 }
 
 impl RowLists {
-    /// Lists the values by the row that `index` names for each: -1 for none. Without `rows` there is one row more than the largest number.
+    /// Lists the values by the row that `index` names for each: -1 for none. Without `rows` there
+    /// is one row more than the largest number.
     ///
     /// # Errors
     /// A number below -1 or not below `rows`, 2^32 values or more, out of memory.
@@ -81,7 +85,8 @@ impl RowLists {
             return Err(Error::argument(Argument::Index, "fewer than 2^32 - 1 numbers", index.len()));
         }
         let rows = rows.unwrap_or((most + 1) as usize);
-        // Counts go two places on, so that after their sum each row has the place of its next value one place on, and its start where the sum ended when all are placed.
+        // Counts go two places on, so that after their sum each row has the place of its next value
+        // one place on, and its start where the sum ended when all are placed.
         let mut splits = memory::filled(rows.saturating_add(2), 0u32)?;
         for &row in index {
             if let Ok(row) = usize::try_from(row.into()) {
@@ -109,10 +114,12 @@ impl RowLists {
         self.splits.len() - 2
     }
 
-    /// Reduces `values` `[N, columns]` to `out` `[rows, columns]`; a row without values becomes zeros.
+    /// Reduces `values` `[N, columns]` to `out` `[rows, columns]`; a row without values becomes
+    /// zeros.
     ///
-    /// Values of half precision are reduced in `f32`. A minimum or maximum ignores NaN, keeps the first of equal values, and is NaN where there is nothing else; `places` gets the
-    /// number of the value that each came from, -1 for none, unless it is empty.
+    /// Values of half precision are reduced in `f32`. A minimum or maximum ignores NaN, keeps the
+    /// first of equal values, and is NaN where there is nothing else; `places` gets the number of
+    /// the value that each came from, -1 for none, unless it is empty.
     ///
     /// # Errors
     /// Arrays of other sizes.
@@ -217,7 +224,8 @@ impl<N: Number> Scratch<N> {
     }
 }
 
-/// Calls `work` with blocks of whole parts of `out`, and of `places` unless that is empty, and the number of the first part: in this thread where there is little to do.
+/// Calls `work` with blocks of whole parts of `out`, and of `places` unless that is empty, and the
+/// number of the first part: in this thread where there is little to do.
 fn blocks<T: Scattered>(
     out: &mut [T],
     places: &mut [i64],

@@ -1,4 +1,5 @@
-//! The secret by which this process spreads the keys of its hash tables, so that nobody can send points whose cells meet in one place.
+//! The secret by which this process spreads the keys of its hash tables, so that nobody can send
+//! points whose cells meet in one place.
 //!
 //! No result depends on it.
 
@@ -7,10 +8,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the seed is made of; zero until somebody asks. Not behind a lock: a child of `fork` has no other thread that would give it back.
+/// What the seed is made of; zero until somebody asks. Not behind a lock: a child of `fork` has no
+/// other thread that would give it back.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// The seed of this process, and of the children that it forks. A table keeps the one that it was made with.
+/// The seed of this process, and of the children that it forks. A table keeps the one that it was
+/// made with.
 pub fn seed() -> Seed {
     #[cfg(test)]
     if let Some(number) = tests::FIXED.get() {

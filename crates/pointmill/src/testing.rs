@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 use std::sync::RwLock;
 
-/// Held for reading by who captures, and for writing by a test that waits for the whole device, which the driver allows nobody meanwhile.
+/// Held for reading by who captures, and for writing by a test that waits for the whole device,
+/// which the driver allows nobody meanwhile.
 #[cfg(test)]
 pub(crate) static CAPTURES: RwLock<()> = RwLock::new(());
 
-/// The devices that can be tested here: the CPU with one thread and with several, the host twin, and a GPU where `POINTMILL_TEST_GPU` is set, which
-/// then must answer.
+/// The devices that can be tested here: the CPU with one thread and with several, the host twin,
+/// and a GPU where `POINTMILL_TEST_GPU` is set, which then must answer.
 pub fn devices() -> Vec<(&'static str, Device)> {
     let mut devices = vec![
         ("cpu, 1 thread", Device::cpu_with_threads(1).unwrap()),
@@ -35,7 +36,8 @@ pub fn kernel_devices() -> Vec<(&'static str, Device)> {
     devices
 }
 
-/// The twin's stream `own` waits for each of `others` before anything else, and each of them for `own` and does nothing else.
+/// The twin's stream `own` waits for each of `others` before anything else, and each of them for
+/// `own` and does nothing else.
 #[cfg(test)]
 pub(crate) fn assert_in_order(own: &Stream, others: &[&Stream], what: &str) {
     let steps = own.take_steps();
@@ -48,7 +50,8 @@ pub(crate) fn assert_in_order(own: &Stream, others: &[&Stream], what: &str) {
     assert!(!work.iter().any(|step| matches!(step, Step::WaitFor(_))), "{what}: {steps:?}");
 }
 
-/// A path in the repository. The folder of the crate is asked for at run time too, so that a test binary can be carried to another machine.
+/// A path in the repository. The folder of the crate is asked for at run time too, so that a test
+/// binary can be carried to another machine.
 pub fn repository(path: &str) -> PathBuf {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&folder).join("../..").join(path)

@@ -1,4 +1,5 @@
-//! What calls allocate: a voxelizer that has seen its largest sweep nothing, points in boxes no more than the size of the result.
+//! What calls allocate: a voxelizer that has seen its largest sweep nothing, points in boxes no
+//! more than the size of the result.
 
 use allocation_counter::measure;
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
@@ -52,7 +53,8 @@ fn points_in_boxes_take_no_memory_for_pairs() -> Result<()> {
     let of_bits = measure(|| inside.bits(scene, &mut bits).expect("a valid scene")).bytes_max;
     assert_eq!(part.read(points)?, vec![0; points]);
     assert_eq!(count.read(boxes)?, vec![points as i32; boxes]);
-    // 64 bytes a box and its range, three coordinates and the result a point; a list of pairs would have 16 MB.
+    // 64 bytes a box and its range, three coordinates and the result a point; a list of pairs would
+    // have 16 MB.
     let most = 128 * (boxes + points) as u64;
     assert!(of_part < most && of_count < most, "{of_part} and {of_count} bytes of at most {most}");
     assert!(of_bits < most + (points * boxes.div_ceil(32) * 4) as u64, "{of_bits} bytes");

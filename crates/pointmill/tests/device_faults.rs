@@ -1,5 +1,5 @@
-//! Device memory that is refused, and a device that is lost, on the host twin: each is told as what it is, wherever it comes, and what can be
-//! used afterwards gives the same bits as before.
+//! Device memory that is refused, and a device that is lost, on the host twin: each is told as what
+//! it is, wherever it comes, and what can be used afterwards gives the same bits as before.
 
 use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Target, Timing};
 use pointmill::ndt::{NdtBuilder, NdtParams, NdtReport};
@@ -16,7 +16,8 @@ fn cloud(n: usize) -> PointCloud {
     PointCloud::new((0..n).flat_map(point).collect(), 4).unwrap()
 }
 
-/// Does the work with each allocation refused once, and with each launch the device's last; how many of each there were.
+/// Does the work with each allocation refused once, and with each launch the device's last; how
+/// many of each there were.
 ///
 /// After a refusal the same state must give what it gives without one.
 fn each_fails<S, R: PartialEq>(
@@ -155,7 +156,8 @@ fn icp_tells_of_every_fault() {
     println!("icp onto a target: {counts:?}");
 }
 
-/// Does a call after one that filled the same result, with each allocation and each launch refused in turn; `after` looks at what the failed call left.
+/// Does a call after one that filled the same result, with each allocation and each launch refused
+/// in turn; `after` looks at what the failed call left.
 fn each_leaves<S>(
     make: impl Fn(&Stream) -> Result<S, Error>,
     fill: impl Fn(&mut S) -> Result<(), Error>,
@@ -178,7 +180,8 @@ fn each_leaves<S>(
     }
 }
 
-/// Wherever a call fails, its result has no rows: neither those of the call before nor memory that nobody wrote.
+/// Wherever a call fails, its result has no rows: neither those of the call before nor memory that
+/// nobody wrote.
 #[test]
 fn voxels_of_a_call_that_failed_are_none() {
     let (small, large) = (cloud(50), cloud(3000));

@@ -1,12 +1,15 @@
-//! No table scatters keys by a hash that everybody knows: points could be chosen whose cells meet in one place.
+//! No table scatters keys by a hash that everybody knows: points could be chosen whose cells meet
+//! in one place.
 //!
-//! Keys are scattered by `pointmill_core::hash` with the secret of the process, or by std's own tables, which have a secret too. A fixed hash anywhere else is what this finds, by its
-//! words. Numbers that are no places in a table are named below, each with what it is for.
+//! Keys are scattered by `pointmill_core::hash` with the secret of the process, or by std's own
+//! tables, which have a secret too. A fixed hash anywhere else is what this finds, by its words.
+//! Numbers that are no places in a table are named below, each with what it is for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a hash without a secret, or a hasher of one's own, is written with: a multiplication by a constant, the golden ratio, a hasher for std's tables, crates of fast hashes.
+/// What a hash without a secret, or a hasher of one's own, is written with: a multiplication by a
+/// constant, the golden ratio, a hasher for std's tables, crates of fast hashes.
 const SIGNS: [&str; 10] = [
     "wrapping_mul(0x",
     "wrapping_mul(FACTOR",

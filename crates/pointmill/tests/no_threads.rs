@@ -1,4 +1,5 @@
-//! Threads that the system refuses: nothing panics, and what nobody asked a number of threads for is done by the calling thread.
+//! Threads that the system refuses: nothing panics, and what nobody asked a number of threads for
+//! is done by the calling thread.
 
 use pointmill::icp::{IcpParams, Search, Searcher, align};
 use pointmill::ndt::{NdtMoments, NdtParams, ndt_grid};
@@ -85,7 +86,8 @@ fn digest(answers: &[String]) -> String {
     answers.iter().map(|text| format!("{:016x}", of(text))).collect::<Vec<_>>().join(" ")
 }
 
-/// Every operator works without a thread of its own and says the same, whichever begins; a number of threads that cannot be had is an error.
+/// Every operator works without a thread of its own and says the same, whichever begins; a number
+/// of threads that cannot be had is an error.
 #[test]
 fn without_threads_the_calling_thread_does_the_work() {
     if let Some(first) = std::env::var_os(INSIDE) {

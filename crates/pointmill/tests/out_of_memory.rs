@@ -1,4 +1,5 @@
-//! Host memory that is refused is an error, wherever it is refused: each allocation of a call fails once.
+//! Host memory that is refused is an error, wherever it is refused: each allocation of a call fails
+//! once.
 //!
 //! A refusal that is no error ends the process, and with it this test.
 
@@ -16,7 +17,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Smaller allocations are always given: they are not sized by the inputs of these tests. Of operators; readers have windows and buffers of 256 KiB.
+/// Smaller allocations are always given: they are not sized by the inputs of these tests. Of
+/// operators; readers have windows and buffers of 256 KiB.
 const LARGE: usize = 16 << 10;
 const LARGE_FOR_READERS: usize = (256 << 10) + 1;
 
@@ -38,7 +40,8 @@ fn refuses(bytes: usize) -> bool {
     LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer) == Ok(0)
 }
 
-// SAFETY: all memory comes from the system's allocator; a refusal is a null pointer, as the trait allows.
+// SAFETY: all memory comes from the system's allocator; a refusal is a null pointer, as the trait
+// allows.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
@@ -70,7 +73,8 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Does the work again and again, each time with one large allocation refused, the first, the second and so on, until none is left to refuse.
+/// Does the work again and again, each time with one large allocation refused, the first, the
+/// second and so on, until none is left to refuse.
 ///
 /// Each refusal is told by `is_refusal`, and the work comes to the same as without any.
 fn each_refused<R: PartialEq, E: std::fmt::Display>(
@@ -112,7 +116,8 @@ fn cloud(n: usize) -> PointCloud {
     PointCloud::new((0..n).flat_map(point).collect(), 4).unwrap()
 }
 
-/// Devices whose threads are this test's own: with others the k-th allocation is another one in each run.
+/// Devices whose threads are this test's own: with others the k-th allocation is another one in
+/// each run.
 fn devices() -> Vec<Device> {
     [1, 3].map(|threads| Device::cpu_with_threads(threads).unwrap()).into()
 }

@@ -1,4 +1,5 @@
-//! What must hold for any points: their order makes no difference to a set, whole cells can be shifted, parts add up to the whole.
+//! What must hold for any points: their order makes no difference to a set, whole cells can be
+//! shifted, parts add up to the whole.
 
 use pointmill::icp::{Search, Searcher};
 use pointmill::ndt::NdtMoments;

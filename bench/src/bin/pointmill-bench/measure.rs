@@ -38,7 +38,8 @@ pub(crate) struct BenchArgs {
     target: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
-    /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
+    /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five
+    /// columns]
     #[arg(long, value_name = "X[,Y,Z]", value_parser = parse_voxel_size)]
     voxel_size: Option<[f32; 3]>,
     /// Enlarge the cloud to this number of points by slightly shifted copies
@@ -65,7 +66,8 @@ enum Operator {
     Icp,
     /// Odometry on a built-in drive, sweep by sweep
     Odometry,
-    /// Long run: checks that memory use does not grow and that results stay equal over many sweeps, on one thread and on eight threads that share the device. Exit code 6 if not
+    /// Long run: checks that memory use does not grow and that results stay equal over many sweeps,
+    /// on one thread and on eight threads that share the device. Exit code 6 if not
     Soak,
 }
 

@@ -21,7 +21,8 @@ use std::sync::Arc;
 /// A stream in the words of `DLPack`.
 struct Consumer(usize);
 
-// SAFETY: the stream is alive, being the one that the caller's library works on, or the legacy default stream, which always is.
+// SAFETY: the stream is alive, being the one that the caller's library works on, or the legacy
+// default stream, which always is.
 unsafe impl DlpackStream for Consumer {
     fn as_python_arg(&self, _: Python<'_>, device: DLDevice) -> PyResult<StreamArg> {
         Ok(if device.device_type == DLDeviceType::CUDA { stream::cuda(self.0 as *mut c_void) } else { stream::none() })
@@ -108,7 +109,8 @@ fn dtype(dtype: DLDataType) -> Dtype {
         .map_or_else(|| Dtype::Other(format!("{dtype:?}")), |(_, known)| known)
 }
 
-/// An array of pointmill's own, for any library that speaks ``DLPack``: ``torch.from_dlpack(array)`` and the like take it without a copy.
+/// An array of pointmill's own, for any library that speaks ``DLPack``:
+/// ``torch.from_dlpack(array)`` and the like take it without a copy.
 ///
 /// It may be taken any number of times; the memory goes away when nobody has it any more.
 #[pyclass(frozen, module = "pointmill")]

@@ -1,6 +1,7 @@
 //! Arrays of callers: what they are, where they lie, and where results of theirs go.
 //!
-//! Tensors of torch and arrays of numpy are read by their own means, which takes a microsecond; everything else through `DLPack`. Nothing is copied.
+//! Tensors of torch and arrays of numpy are read by their own means, which takes a microsecond;
+//! everything else through `DLPack`. Nothing is copied.
 
 mod dlpack;
 mod numpy;
@@ -56,7 +57,8 @@ impl Place {
     pub(crate) fn stream(&self) -> Result<Stream> {
         match *self {
             Self::Cpu => Device::cpu().stream(),
-            // SAFETY: it is the stream that the caller's own library works on; what is kept beyond the call retires it first (see `cache`).
+            // SAFETY: it is the stream that the caller's own library works on; what is kept beyond
+            // the call retires it first (see `cache`).
             Self::Cuda { index, stream } => unsafe { Stream::from_raw_cuda(&Device::cuda(index)?, stream) },
         }
     }
@@ -114,7 +116,8 @@ pub(crate) struct Array<'py> {
     /// Whether a gradient of it is asked for.
     wants_grad: bool,
     lease: Option<Arc<ImportedDlpack>>,
-    /// Whether the array's library knows nothing of the stream that works on it here, and could use its memory again while that goes on.
+    /// Whether the array's library knows nothing of the stream that works on it here, and could use
+    /// its memory again while that goes on.
     await_work: bool,
 }
 
@@ -178,7 +181,8 @@ impl<'py> Array<'py> {
         self.of_points(dtypes, None)
     }
 
-    /// Refuses values of other types, of points that may be about an origin, an argument of this name.
+    /// Refuses values of other types, of points that may be about an origin, an argument of this
+    /// name.
     pub(crate) fn of_points(self, dtypes: &[Dtype], origin: Option<&str>) -> PyResult<Self> {
         if dtypes.contains(&self.dtype) {
             return Ok(self);
@@ -307,8 +311,9 @@ enum Memory {
 impl Memory {
     fn on_device(dtype: &Dtype, stream: &Stream, address: usize, len: usize) -> Result<Self> {
         let address = address as u64;
-        // SAFETY: the array says that so many values of its type are there, and `Data` keeps it. Work that is under way when it is let go comes first on the stream,
-        // before whatever the array's library has done there with memory that it takes back.
+        // SAFETY: the array says that so many values of its type are there, and `Data` keeps it.
+        // Work that is under way when it is let go comes first on the stream, before whatever the
+        // array's library has done there with memory that it takes back.
         unsafe {
             Ok(match dtype {
                 Dtype::F16 => Self::F16(Buffer::from_raw_cuda(stream, address, len)?),
@@ -327,8 +332,9 @@ impl Data {
         if len == 0 {
             return &[];
         }
-        // SAFETY: the array says that so many values of its type are there; address and type were checked, and `self` keeps it alive. That nobody writes to it meanwhile is
-        // for the caller to see to, as for every function of numpy that works without the lock of the interpreter.
+        // SAFETY: the array says that so many values of its type are there; address and type were
+        // checked, and `self` keeps it alive. That nobody writes to it meanwhile is for the caller
+        // to see to, as for every function of numpy that works without the lock of the interpreter.
         unsafe { std::slice::from_raw_parts(address as *const T, len) }
     }
 
@@ -358,7 +364,8 @@ impl Data {
         }
     }
 
-    /// A buffer of whole numbers: over those of the device, for as long as this lives, or a copy of the host's.
+    /// A buffer of whole numbers: over those of the device, for as long as this lives, or a copy of
+    /// the host's.
     pub(crate) fn whole_numbers(&self, stream: &Stream) -> Result<Buffer<i32>> {
         match &self.memory {
             // SAFETY: the values of this array, which the caller keeps.

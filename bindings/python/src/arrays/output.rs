@@ -19,7 +19,8 @@ pub(crate) trait Value: Pod + Send + Sync {
     const DLPACK: DLDataType;
     /// Its name in torch.
     fn torch(torch: &Torch) -> &Py<PyAny>;
-    /// Values as an array of numpy, of one axis; what numpy has no type for as whole numbers of its size.
+    /// Values as an array of numpy, of one axis; what numpy has no type for as whole numbers of its
+    /// size.
     fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
 }
 
@@ -60,7 +61,8 @@ macro_rules! value_as {
 value_as!(f16, F16, float16, i16, "float16");
 // What numpy has no type for stays whole numbers there.
 value_as!(bf16, BF16, bfloat16, i16, "int16");
-// Rows and places in lists, all of them below 2^31: torch computes with no other 32-bit integers than signed ones.
+// Rows and places in lists, all of them below 2^31: torch computes with no other 32-bit integers
+// than signed ones.
 value_as!(u32, I32, int32, i32, "int32");
 /// Where results go: the library and the device of an array that was handed in.
 pub(crate) struct Backend<'py> {
@@ -112,7 +114,8 @@ impl<'py> Backend<'py> {
         Ok(OwnedBackend { object, library: self.library, place: self.place })
     }
 
-    /// The same, for when the interpreter's lock was let go in between; it keeps the array that was handed in.
+    /// The same, for when the interpreter's lock was let go in between; it keeps the array that was
+    /// handed in.
     pub(crate) fn unbind(&self) -> OwnedBackend {
         OwnedBackend { object: self.object.clone().unbind(), library: self.library, place: self.place }
     }
@@ -136,7 +139,8 @@ impl<'py> Backend<'py> {
         self.library == Library::Torch && self.place != Place::Cpu
     }
 
-    /// Memory of torch for a result of this shape, and a buffer that writes to it. torch takes it back as it does its own, so that a result that is dropped costs nothing.
+    /// Memory of torch for a result of this shape, and a buffer that writes to it. torch takes it
+    /// back as it does its own, so that a result that is dropped costs nothing.
     pub(crate) fn lend<T: Value>(&self, stream: &Stream, shape: &[usize]) -> PyResult<(BorrowedTensor, Buffer<T>)> {
         let py = self.object.py();
         let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
@@ -144,18 +148,21 @@ impl<'py> Backend<'py> {
         let tensor = torch.empty(&self.object, index, shape, T::torch(torch))?;
         let address = tensor.call_method0(intern!(py, "data_ptr"))?.extract()?;
         let len = shape.iter().product();
-        // SAFETY: torch made room for so many values on the stream's GPU. Who lets the tensor go while work is under way gives it back to the stream that the work is on.
+        // SAFETY: torch made room for so many values on the stream's GPU. Who lets the tensor go
+        // while work is under way gives it back to the stream that the work is on.
         let buffer = unsafe { Buffer::from_raw_cuda(stream, address, len) };
         let lent = BorrowedTensor { tensor: tensor.unbind(), shape: shape.to_vec() };
         Ok((lent, buffer.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
     }
 
-    /// A result of pointmill's own, of which the first values make up this shape, as an array of the caller's library.
+    /// A result of pointmill's own, of which the first values make up this shape, as an array of
+    /// the caller's library.
     pub(crate) fn give<T: Value>(&self, buffer: Buffer<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         let py = self.object.py();
         let len = shape.iter().product();
         if self.lends_memory() {
-            // torch lends memory in the order of the caller's stream, whichever stream the result was made on; a copy keeps both in order.
+            // torch lends memory in the order of the caller's stream, whichever stream the result
+            // was made on; a copy keeps both in order.
             let failed = |error: pointmill::Error| PyRuntimeError::new_err(error.to_string());
             let (array, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
             detached(py, || lent.copy_from(&buffer, len)).map_err(failed)?;

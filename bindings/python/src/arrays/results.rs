@@ -105,7 +105,8 @@ impl<'a, K: ArrayName> Lender<'a, K> {
 }
 
 impl Backend<'_> {
-    /// Memory of torch for an array of any type, and a buffer that writes to it. There is room for at least `room` values.
+    /// Memory of torch for an array of any type, and a buffer that writes to it. There is room for
+    /// at least `room` values.
     pub(crate) fn lend_any(
         &self,
         stream: &Stream,

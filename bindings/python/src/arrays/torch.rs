@@ -1,4 +1,5 @@
-//! Tensors of torch, read by attributes: the exchange through `DLPack` takes 13 us a tensor, this less than one.
+//! Tensors of torch, read by attributes: the exchange through `DLPack` takes 13 us a tensor, this
+//! less than one.
 //!
 //! torch is never imported here: who hands in a tensor has done that.
 
@@ -26,7 +27,8 @@ pub(crate) struct Torch {
     modes: Py<PyAny>,
     /// The raw current stream of a device; there is none in a torch without CUDA.
     current_stream: Option<Py<PyAny>>,
-    /// The current device, and memory there without the dispatcher's detour, which takes twice as long: what torch's own compiled code calls.
+    /// The current device, and memory there without the dispatcher's detour, which takes twice as
+    /// long: what torch's own compiled code calls.
     current_device: Option<Py<PyAny>>,
     empty_strided: Option<Py<PyAny>>,
 }
@@ -109,8 +111,9 @@ impl Torch {
         beside.call_method(intern!(py, "new_empty"), (sizes,), Some(&kwargs))
     }
 
-    /// Whether torch records operators with real tensors (`torch.jit.trace`, `make_fx`). It would take what a call returns for a constant; the operators of `pointmill.torch`
-    /// get here unrecorded.
+    /// Whether torch records operators with real tensors (`torch.jit.trace`, `make_fx`). It would
+    /// take what a call returns for a constant; the operators of `pointmill.torch` get here
+    /// unrecorded.
     fn records(&self, py: Python<'_>) -> PyResult<bool> {
         if self.is_tracing.bind(py).call0()?.is_truthy()? {
             return Ok(true);

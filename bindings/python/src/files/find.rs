@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 /// The files that inputs mean, as the command finds them.
 ///
-/// A folder means the point clouds directly in it, a pattern (``*``, ``?``, ``[..]``, ``**``) the files that it matches, both in natural order: ``2.bin`` before ``10.bin``. Anything else means itself.
+/// A folder means the point clouds directly in it, a pattern (``*``, ``?``, ``[..]``, ``**``) the
+/// files that it matches, both in natural order: ``2.bin`` before ``10.bin``. Anything else means
+/// itself.
 ///
 /// Parameters
 /// ----------

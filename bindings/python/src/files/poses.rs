@@ -51,7 +51,8 @@ pub(crate) fn read_poses(
     Ok((poses, times.map(|times| PyArray1::from_vec(py, times).into_any().unbind())))
 }
 
-/// Write poses to a file, whole or not at all. Numbers are the shortest that read back as the same float64.
+/// Write poses to a file, whole or not at all. Numbers are the shortest that read back as the same
+/// float64.
 ///
 /// Parameters
 /// ----------

@@ -21,8 +21,10 @@ pub(super) type Seconds = Option<(f64, Py<PyAny>)>;
 
 /// A cloud, as :func:`read` returns it; arrays of numpy.
 ///
-/// Operators take a scan where they take points, with every bit of its coordinates and about its ``origin``. ``numpy.asarray(scan)`` is ``points``, ``len(scan)`` their number, and
-/// ``scan["intensity"]`` the column of this name: float64 where float32 does not hold every value, otherwise a view of ``points``.
+/// Operators take a scan where they take points, with every bit of its coordinates and about its
+/// ``origin``. ``numpy.asarray(scan)`` is ``points``, ``len(scan)`` their number, and
+/// ``scan["intensity"]`` the column of this name: float64 where float32 does not hold every value,
+/// otherwise a view of ``points``.
 ///
 /// Parameters
 /// ----------
@@ -54,7 +56,8 @@ pub(super) type Seconds = Option<(f64, Py<PyAny>)>;
 /// [1, 1]
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Scan {
-    /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left out.
+    /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left
+    /// out.
     #[pyo3(get)]
     pub(super) points: Py<PyAny>,
     /// The names of the columns.
@@ -63,7 +66,8 @@ pub(crate) struct Scan {
     /// The format that the file was read in.
     #[pyo3(get)]
     pub(super) format: String,
-    /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None`` otherwise.
+    /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None``
+    /// otherwise.
     #[pyo3(get)]
     pub(super) xyz: Option<Py<PyAny>>,
     /// The columns of which float32 does not hold every value, and their types, for :func:`write`.
@@ -78,10 +82,13 @@ pub(crate) struct Scan {
     /// What was odd about the file.
     #[pyo3(get)]
     pub(super) warnings: Vec<String>,
-    /// The stamp of a bag's cloud in nanoseconds since 1970, or of a sweep of Argoverse 2 in those of its log, by its name; ``None`` of another file.
+    /// The stamp of a bag's cloud in nanoseconds since 1970, or of a sweep of Argoverse 2 in those
+    /// of its log, by its name; ``None`` of another file.
     #[pyo3(get)]
     pub(crate) stamp_ns: Option<i64>,
-    /// Whether the sweep was published without the motion of the sensor within it, so that ``times`` must not be used to take it out again: its ``dataset`` says so, or it is in an Argoverse 2 log with poses.
+    /// Whether the sweep was published without the motion of the sensor within it, so that
+    /// ``times`` must not be used to take it out again: its ``dataset`` says so, or it is in an
+    /// Argoverse 2 log with poses.
     #[pyo3(get)]
     pub(super) deskewed: bool,
     /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
@@ -205,7 +212,8 @@ impl Scan {
         self.points.bind(py).len()
     }
 
-    /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none; ``None`` if no column has times.
+    /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none;
+    /// ``None`` if no column has times.
     #[getter]
     pub(crate) fn times(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.known(py).map(|(_, seconds)| seconds.clone_ref(py))

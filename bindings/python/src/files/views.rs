@@ -78,7 +78,8 @@ impl Scan {
         self.points.bind(py)
     }
 
-    /// x, y, z first, with every bit of the file: those of float64 as they are, those of float32 about the origin.
+    /// x, y, z first, with every bit of the file: those of float64 as they are, those of float32
+    /// about the origin.
     pub(crate) fn exact<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.xyz.as_ref().unwrap_or(&self.points).bind(py)
     }

@@ -12,8 +12,10 @@ use pyo3::prelude::*;
 
 /// Find the pose that brings a source cloud onto a target cloud: iterative closest point.
 ///
-/// Neighbours are exact, and but for times the result has the same bits on every device and with any number of threads. An alignment that fails is a result with a status that gives
-/// the reason. For many sources onto one target, ``icp.Target`` makes the tree and the normals of the target once.
+/// Neighbours are exact, and but for times the result has the same bits on every device and with
+/// any number of threads. An alignment that fails is a result with a status that gives the reason.
+/// For many sources onto one target, ``icp.Target`` makes the tree and the normals of the target
+/// once.
 ///
 /// Parameters
 /// ----------

@@ -14,8 +14,9 @@ use pyo3::prelude::*;
 
 /// Find the poses that bring each source onto its target, in one call.
 ///
-/// On a GPU the trees of all pairs are built together, and each step of all pairs takes the launches of one; on the CPU threads share the pairs. But for times each result has the
-/// bits that :func:`pointmill.icp` returns for its pair.
+/// On a GPU the trees of all pairs are built together, and each step of all pairs takes the
+/// launches of one; on the CPU threads share the pairs. But for times each result has the bits that
+/// :func:`pointmill.icp` returns for its pair.
 ///
 /// Parameters
 /// ----------
@@ -25,7 +26,8 @@ use pyo3::prelude::*;
 ///     As many as sources.
 /// guesses : sequence of arrays, ``[4, 4]``, optional
 ///     As many as sources; identity.
-/// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search, source_origin, target_origin
+/// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros,
+/// search, source_origin, target_origin
 ///     As of :func:`pointmill.icp`, for all pairs.
 ///
 /// Returns

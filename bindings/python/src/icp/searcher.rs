@@ -22,10 +22,12 @@ const MANY: usize = 32;
 
 /// Exact nearest neighbours of queries among points.
 ///
-/// The nearest point is the one of smallest squared distance in float32, and of equally near ones the one of the lowest index; every search and device returns the same. Points and
-/// queries that are not finite have no neighbours.
+/// The nearest point is the one of smallest squared distance in float32, and of equally near ones
+/// the one of the lowest index; every search and device returns the same. Points and queries that
+/// are not finite have no neighbours.
 ///
-/// Points of float64 are searched about a centre of their own, which is subtracted from them and from queries before they become float32; those of float32 with an origin about that.
+/// Points of float64 are searched about a centre of their own, which is subtracted from them and
+/// from queries before they become float32; those of float32 with an origin about that.
 ///
 /// Parameters
 /// ----------
@@ -225,7 +227,8 @@ impl IcpSearcher {
         ))
     }
 
-    /// Estimate the normal of each point from its `k` nearest points; see :func:`pointmill.icp.normals`.
+    /// Estimate the normal of each point from its `k` nearest points; see
+    /// :func:`pointmill.icp.normals`.
     ///
     /// Parameters
     /// ----------

@@ -23,7 +23,8 @@ const TARGET: Names = &[(pointmill::Argument::Target, "points"), (pointmill::Arg
 /// ----------
 /// points : Scan or array of float32 or float64, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame; further columns are not used.
-/// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search
+/// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros,
+/// search
 ///     As of :func:`pointmill.icp`.
 /// origin : 3 floats, optional
 ///     What is added to each point of float32.
@@ -47,8 +48,8 @@ pub(crate) struct IcpTarget {
     target: Arc<Target>,
     place: Place,
     len: usize,
-    /// Its arguments, for pickles; points and normals are copies. None of arrays that are not of numpy or
-    /// torch on the CPU.
+    /// Its arguments, for pickles; points and normals are copies. None of arrays that are not of
+    /// numpy or torch on the CPU.
     made_of: Option<Py<PyDict>>,
 }
 

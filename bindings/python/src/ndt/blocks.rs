@@ -19,10 +19,13 @@ use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A map by blocks in a folder: squares of the plane with files of their own, which any number of processes may add to at the same time.
+/// A map by blocks in a folder: squares of the plane with files of their own, which any number of
+/// processes may add to at the same time.
 ///
-/// Every file's name and bytes depend on its input alone, so work may be repeated, shuffled and killed. After all inputs are added, each block is merged; the blocks together are the
-/// cells of one map of all inputs, bit by bit. The command ``pointmill ndt build --blocks`` makes such folders too.
+/// Every file's name and bytes depend on its input alone, so work may be repeated, shuffled and
+/// killed. After all inputs are added, each block is merged; the blocks together are the cells of
+/// one map of all inputs, bit by bit. The command ``pointmill ndt build --blocks`` makes such
+/// folders too.
 ///
 /// Parameters
 /// ----------
@@ -152,7 +155,8 @@ impl NdtBlockMap {
         Ok(Self { map, device, builder: Arc::default() })
     }
 
-    /// Add an input: its sums, split by block, and then its row. What was there under its name is replaced.
+    /// Add an input: its sums, split by block, and then its row. What was there under its name is
+    /// replaced.
     ///
     /// Parameters
     /// ----------
@@ -212,7 +216,8 @@ impl NdtBlockMap {
         detached(py, || self.map.remove(name)).map_err(file)
     }
 
-    /// The row of an input that is done, if it was added with the same state and its files are there; None otherwise.
+    /// The row of an input that is done, if it was added with the same state and its files are
+    /// there; None otherwise.
     fn keeps(&self, py: Python<'_>, name: &str, state: &str) -> PyResult<Option<Row>> {
         Ok(detached(py, || self.map.keeps(name, state)).map_err(file)?.map(Row::from))
     }
@@ -239,13 +244,15 @@ impl NdtBlockMap {
         Ok(Merged { points, cells, voxels })
     }
 
-    /// Check that all files of all inputs are there, and write ``manifest.jsonl``. Returns the rows of all inputs, in the natural order of their names.
+    /// Check that all files of all inputs are there, and write ``manifest.jsonl``. Returns the rows
+    /// of all inputs, in the natural order of their names.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
         let rows = detached(py, || self.map.finish()).map_err(file)?;
         Ok(rows.into_iter().map(Row::from).collect())
     }
 
-    /// The grid of the merged blocks near some places, or of all. Files of other blocks are not needed. A block that has points but is not merged is a ``ValueError``.
+    /// The grid of the merged blocks near some places, or of all. Files of other blocks are not
+    /// needed. A block that has points but is not merged is a ``ValueError``.
     ///
     /// Parameters
     /// ----------
@@ -282,12 +289,14 @@ impl NdtBlockMap {
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
     }
 
-    /// The name of a file in the map: its path from the folder of the map, as ``pointmill ndt build`` names it.
+    /// The name of a file in the map: its path from the folder of the map, as
+    /// ``pointmill ndt build`` names it.
     fn name_of(&self, path: PathBuf) -> String {
         self.map.name_of(path)
     }
 
-    /// What tells a version of a file from another: its size, its time, and ``how`` it was read. Empty for what is no file.
+    /// What tells a version of a file from another: its size, its time, and ``how`` it was read.
+    /// Empty for what is no file.
     #[staticmethod]
     #[pyo3(signature = (path, how = ""))]
     fn state_of(path: PathBuf, how: &str) -> String {

@@ -20,7 +20,8 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How inputs of a map are read: the arguments of ``pointmill.read``, and what the command has besides.
+/// How inputs of a map are read: the arguments of ``pointmill.read``, and what the command has
+/// besides.
 #[pyclass(frozen, name = "_MapReader", module = "pointmill")]
 #[derive(Clone)]
 pub(crate) struct MapReader {
@@ -28,7 +29,8 @@ pub(crate) struct MapReader {
     drop_zeros: bool,
 }
 
-/// What a file is to a map: its path, why it cannot be read, and how many clouds a bag has and whether it was cut.
+/// What a file is to a map: its path, why it cannot be read, and how many clouds a bag has and
+/// whether it was cut.
 type Found = (PathBuf, Option<String>, Option<(usize, bool)>);
 /// The name of poses in errors, and poses with their times.
 type Known<'py> = (PathBuf, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
@@ -67,14 +69,16 @@ impl MapReader {
         Ok(Self { options: ReadOptions { area, ..options }, drop_zeros })
     }
 
-    /// The clouds of a bag, and whether it was cut; None of what is no bag of clouds, which fails in its turn.
+    /// The clouds of a bag, and whether it was cut; None of what is no bag of clouds, which fails
+    /// in its turn.
     fn clouds(&self, py: Python<'_>, path: PathBuf) -> PyResult<Option<(usize, bool)>> {
         let sources = detached(py, || self.sources(&path)).unwrap_or_default();
         let clouds = sources.iter().filter(|source| matches!(source, Source::Cloud(_))).count();
         Ok((clouds > 0).then_some((clouds, sources.len() > clouds)))
     }
 
-    /// The origin that a file is read about, of a bag its first cloud that can be read; None for what cannot be read.
+    /// The origin that a file is read about, of a bag its first cloud that can be read; None for
+    /// what cannot be read.
     fn origin(&self, py: Python<'_>, path: PathBuf) -> Option<[f64; 3]> {
         let found = || {
             let sources = self.sources(&path).ok()?;
@@ -92,7 +96,8 @@ impl MapReader {
     }
 }
 
-/// The origin of a map: the one that was asked for, or that of the map that is there; None if the inputs decide.
+/// The origin of a map: the one that was asked for, or that of the map that is there; None if the
+/// inputs decide.
 #[pyfunction]
 #[pyo3(name = "_map_origin")]
 pub(crate) fn map_origin(
@@ -194,7 +199,8 @@ pub(crate) fn plan_map(
     Ok((items, settled.as_str(), by_stamp))
 }
 
-/// Adds inputs to a map, each as the command does. It keeps its device, and the bag that it has read last.
+/// Adds inputs to a map, each as the command does. It keeps its device, and the bag that it has
+/// read last.
 #[pyclass(frozen, name = "_MapBuild", module = "pointmill")]
 pub(crate) struct MapBuild {
     build: Arc<Build>,
@@ -229,7 +235,8 @@ impl MapBuild {
         Ok(Self { build, reader, device, builder: Arc::default(), bag: Mutex::default() })
     }
 
-    /// The row of an input that is done. ``version`` tells a version of a file that is not of this machine from another.
+    /// The row of an input that is done. ``version`` tells a version of a file that is not of this
+    /// machine from another.
     fn kept(
         &self,
         py: Python<'_>,

@@ -19,10 +19,12 @@ use pointmill::Argument;
 use pyo3::prelude::*;
 
 const NAMES: Names = &[(Argument::Pose, "poses")];
-/// Points of which a sum, or poses times points of which a score, takes no longer than a millisecond on the CPU.
+/// Points of which a sum, or poses times points of which a score, takes no longer than a
+/// millisecond on the CPU.
 const SHORT: usize = 1 << 12;
 
-/// An array that says which library and device results are to have; numpy's on the CPU where the caller gives none.
+/// An array that says which library and device results are to have; numpy's on the CPU where the
+/// caller gives none.
 fn like_array<'py>(py: Python<'py>, like: Option<&Bound<'py, PyAny>>) -> PyResult<Array<'py>> {
     let empty;
     let like = match like {

@@ -15,9 +15,11 @@ use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Sums over the points of each cell of a map, in whole numbers: parts of a map that are added up and taken away again without error.
+/// Sums over the points of each cell of a map, in whole numbers: parts of a map that are added up
+/// and taken away again without error.
 ///
-/// Equal points give equal sums, bit by bit, in any order, in any number of parts and on any device. Files are those of ``pointmill ndt build --moments``.
+/// Equal points give equal sums, bit by bit, in any order, in any number of parts and on any
+/// device. Files are those of ``pointmill ndt build --moments``.
 ///
 /// Parameters
 /// ----------
@@ -89,7 +91,8 @@ impl NdtMoments {
         detached(py, || pointmill_data::write_ndt_moments(&path, &table)).map_err(file)
     }
 
-    /// Add the points of a cloud, on its device. Points that are not finite are left out and counted.
+    /// Add the points of a cloud, on its device. Points that are not finite are left out and
+    /// counted.
     ///
     /// Parameters
     /// ----------

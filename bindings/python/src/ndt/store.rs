@@ -1,4 +1,5 @@
-//! Where a map by blocks is: a folder of this machine, or an object of Python that knows a file system.
+//! Where a map by blocks is: a folder of this machine, or an object of Python that knows a file
+//! system.
 
 use crate::ending::{attached, let_go};
 use pointmill_data::maps::{OnFile, Store, Version};
@@ -51,9 +52,9 @@ impl MapPlace {
     }
 }
 
-/// An object with ``path``, which names the map in errors, ``folder``, where copies of its files are for as long as they are
-/// needed, and the functions ``list(folder)``, ``size(file)``, ``read(file, copy)``, ``write(file, copy)``,
-/// ``write_first(file, copy)`` and ``remove(file)``.
+/// An object with ``path``, which names the map in errors, ``folder``, where copies of its files
+/// are for as long as they are needed, and the functions ``list(folder)``, ``size(file)``,
+/// ``read(file, copy)``, ``write(file, copy)``, ``write_first(file, copy)`` and ``remove(file)``.
 #[derive(Debug)]
 pub(crate) struct PyStore {
     /// Let go of with the interpreter's lock.

@@ -59,7 +59,8 @@ fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, P
 
 /// Localization: the poses of scans in a map, one after the other, on the device of the map.
 ///
-/// Near a known pose a scan is aligned with the map. Without one, all places of a region are searched: a lattice, without random numbers. But for times the results have the same bits on
+/// Near a known pose a scan is aligned with the map. Without one, all places of a region are
+/// searched: a lattice, without random numbers. But for times the results have the same bits on
 /// every device and with any number of threads.
 ///
 /// Parameters
@@ -209,7 +210,8 @@ impl Localizer {
         detached(py, || lock(&localizer).localizer_mut().start(&pose)).or_raise(NAMES)
     }
 
-    /// Set the pose of the vehicle by another source, such as GNSS: alignments are held near it in the direction that it faces. ``None`` ends that.
+    /// Set the pose of the vehicle by another source, such as GNSS: alignments are held near it in
+    /// the direction that it faces. ``None`` ends that.
     ///
     /// Parameters
     /// ----------
@@ -223,7 +225,8 @@ impl Localizer {
 
     /// Take the next scan.
     ///
-    /// A scan that has no fix is no error: the status and the rejection give the reason, and the pose is the prediction.
+    /// A scan that has no fix is no error: the status and the rejection give the reason, and the
+    /// pose is the prediction.
     ///
     /// Parameters
     /// ----------
@@ -256,8 +259,8 @@ impl Localizer {
         fix(&cloud.array.backend(), &found.or_raise(NAMES)?)
     }
 
-    /// Takes the scans that a path names, as the command does. Returns their points, and why the first one that cannot be used
-    /// cannot.
+    /// Takes the scans that a path names, as the command does. Returns their points, and why the
+    /// first one that cannot be used cannot.
     #[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None))]
     fn _push_inputs(
         &self,

@@ -42,8 +42,9 @@ pub(crate) static STEP: Class = Class {
 
 /// Odometry: the poses of a sensor from its sweeps alone, one after the other.
 ///
-/// Each sweep is thinned out, aligned with a map of the sweeps before it, and added to the map. The map is on the device of the first sweep, and so are all later sweeps. But for times the
-/// results have the same bits on every device and with any number of threads.
+/// Each sweep is thinned out, aligned with a map of the sweeps before it, and added to the map. The
+/// map is on the device of the first sweep, and so are all later sweeps. But for times the results
+/// have the same bits on every device and with any number of threads.
 ///
 /// Parameters
 /// ----------
@@ -136,7 +137,8 @@ impl Odometry {
 
     /// Take the next sweep.
     ///
-    /// A sweep that cannot be aligned is no error: the status gives the reason, and the pose is the prediction.
+    /// A sweep that cannot be aligned is no error: the status gives the reason, and the pose is the
+    /// prediction.
     ///
     /// Parameters
     /// ----------
@@ -185,7 +187,8 @@ impl Odometry {
         fields.set("stamp_ns", stamp_ns)?.of(&STEP)
     }
 
-    /// The points of the map in the world, as a numpy array of float64, ``[M, 3]``: those that left it, if they are kept, then voxel by voxel.
+    /// The points of the map in the world, as a numpy array of float64, ``[M, 3]``: those that left
+    /// it, if they are kept, then voxel by voxel.
     fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let odometry = self.0.clone();
         let map = || lock(&odometry).made.as_ref().map_or_else(|| Ok(Vec::new()), |(_, odometry)| odometry.map());

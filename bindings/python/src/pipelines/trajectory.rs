@@ -109,7 +109,8 @@ fn evaluation<'py>(py: Python<'py>, found: &library::Evaluation) -> PyResult<Bou
         .of(&EVALUATION)
 }
 
-/// Compare a trajectory with the truth: absolute and relative errors, and the drift of the KITTI benchmark.
+/// Compare a trajectory with the truth: absolute and relative errors, and the drift of the KITTI
+/// benchmark.
 ///
 /// Where both have times, poses belong together by time, else by their index.
 ///

@@ -14,8 +14,9 @@ use pyo3::types::{PyDict, PyType};
 
 /// What the gradient of a pooling needs to know of it; for ``pointmill.torch``.
 ///
-/// Called with the boxes and points of the pooling, its ``argmax`` for maxima, and the gradient of what it pooled, it returns that of the features, ``[N, C]``. One that was pickled or
-/// copied returns the same, and looks for the points of the boxes again.
+/// Called with the boxes and points of the pooling, its ``argmax`` for maxima, and the gradient of
+/// what it pooled, it returns that of the features, ``[N, C]``. One that was pickled or copied
+/// returns the same, and looks for the points of the boxes again.
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct RoiGradient {
     pub(super) params: RoiPoolParams,

@@ -82,7 +82,8 @@ fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {
 
 const FLOATS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
 
-/// What boxes and points of float64 are less, if the caller gave `local_origin` or a scan that has one.
+/// What boxes and points of float64 are less, if the caller gave `local_origin` or a scan that has
+/// one.
 fn local_origin(
     points: (&Bound<'_, PyAny>, &'static str),
     origin: Option<&Bound<'_, PyAny>>,
@@ -90,7 +91,8 @@ fn local_origin(
     cloud::subtracted(points, origin, "local_origin")
 }
 
-/// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device. With an origin those of float64 become float32 relative to it.
+/// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device. With an origin those
+/// of float64 become float32 relative to it.
 fn boxes_and_points<'py>(
     boxes: (&Bound<'py, PyAny>, &'static str),
     points: (&Bound<'py, PyAny>, &'static str),

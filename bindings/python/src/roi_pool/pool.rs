@@ -64,7 +64,8 @@ impl Job {
 
 /// Pool the features of the points in each box, binned into the box's voxels.
 ///
-/// The result has the same bits on every device, in every run and with any number of threads. For gradients see ``pointmill.torch``.
+/// The result has the same bits on every device, in every run and with any number of threads. For
+/// gradients see ``pointmill.torch``.
 ///
 /// Parameters
 /// ----------

@@ -27,7 +27,8 @@ pub trait Command: Sync {
     type Totals: Serialize + Default;
     /// What an input is called in messages.
     const INPUT: &'static str = "input";
-    /// Whether a device works on each input. Else its `frame` has no device, no time on it and no CPU beside it.
+    /// Whether a device works on each input. Else its `frame` has no device, no time on it and no
+    /// CPU beside it.
     const ON_DEVICE: bool = true;
 
     /// Makes a worker; each job has one.
@@ -55,13 +56,15 @@ pub trait Command: Sync {
     /// The cells of an input in the table for people, and in the log.
     fn cells(&self, frame: &Frame<Self::Row>) -> Vec<Cell>;
 
-    /// The lines of an input for people; `None` for a line of the table. `alone` is true if there is no other input.
+    /// The lines of an input for people; `None` for a line of the table. `alone` is true if there
+    /// is no other input.
     fn detail(&self, _: &Frame<Self::Row>, alone: bool) -> Option<Vec<String>> {
         let _ = alone;
         None
     }
 
-    /// Does what all inputs are needed for. Returns whether the CPU beside the device had the same result.
+    /// Does what all inputs are needed for. Returns whether the CPU beside the device had the same
+    /// result.
     fn finish(&self, _: &mut Self::Totals, _: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         Ok(true)
     }
@@ -69,7 +72,8 @@ pub trait Command: Sync {
     /// The last lines for people.
     fn lines(&self, summary: &Summary<Self::Totals>) -> Vec<String>;
 
-    /// Fails the command (exit code 6) if its result is negative, e.g. an alignment did not converge.
+    /// Fails the command (exit code 6) if its result is negative, e.g. an alignment did not
+    /// converge.
     fn verdict(&self, _: &Summary<Self::Totals>) -> Result<(), Failure> {
         Ok(())
     }
@@ -105,7 +109,8 @@ pub struct Job<'a> {
     pub origin: Option<[f64; 3]>,
 }
 
-/// What ends a command whose inputs were done, of which only some converged; `status` is the reason of the last one.
+/// What ends a command whose inputs were done, of which only some converged; `status` is the reason
+/// of the last one.
 pub fn not_converged(counts: Counts, converged: usize, status: &str, input: &str) -> Result<(), Failure> {
     match counts.done - converged {
         0 => Ok(()),

@@ -1,4 +1,5 @@
-//! Takes inputs through workers, one after the other or several at a time, and reports them in their order.
+//! Takes inputs through workers, one after the other or several at a time, and reports them in
+//! their order.
 
 use super::input_error::InputError;
 use super::resume_log::ResumeLog;
@@ -25,9 +26,11 @@ pub(super) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Does `one` with every input, each worker with one at a time, and calls `tell` for those that were done.
+    /// Does `one` with every input, each worker with one at a time, and calls `tell` for those that
+    /// were done.
     ///
-    /// An input that cannot be used is reported and the rest is done. Returns `None` if stdout was closed and nothing is written.
+    /// An input that cannot be used is reported and the rest is done. Returns `None` if stdout was
+    /// closed and nothing is written.
     pub(super) fn run<L: Send, F: Send>(
         &self,
         workers: Vec<L>,
@@ -122,9 +125,11 @@ impl Batch<'_> {
     }
 }
 
-/// Makes answers for `0..n` in the workers and passes them to `listen` in order on this thread, until `stop`.
+/// Makes answers for `0..n` in the workers and passes them to `listen` in order on this thread,
+/// until `stop`.
 ///
-/// Answers that were begun before the stop are still passed on, so there are no gaps. If the system refuses a thread for a worker, no further input is begun and the call fails.
+/// Answers that were begun before the stop are still passed on, so there are no gaps. If the system
+/// refuses a thread for a worker, no further input is begun and the call fails.
 fn in_order<L: Send, A: Send>(
     mut workers: Vec<L>,
     n: usize,

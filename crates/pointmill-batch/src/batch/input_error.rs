@@ -72,9 +72,9 @@ pub enum InputError {
 impl InputError {
     /// Decides whether an error of a call blames the input or ends the command.
     ///
-    /// The parameters are checked before, so an error about an argument blames the input; `class` names its kind. So does a grid that an input
-    /// decides. An input for which memory is short is refused, since the device stays usable
-    /// for others.
+    /// The parameters are checked before, so an error about an argument blames the input; `class`
+    /// names its kind. So does a grid that an input decides. An input for which memory is short is
+    /// refused, since the device stays usable for others.
     pub fn blame(class: &'static str, e: Error, name: &str) -> Self {
         match e {
             e if !is_of_input(&e) => Self::Fatal(e.into()),

@@ -1,7 +1,8 @@
-//! The manifest of an output folder: a JSON line for each input that is done, and a lock against other runs.
+//! The manifest of an output folder: a JSON line for each input that is done, and a lock against
+//! other runs.
 //!
-//! A line is appended and synced after the outputs of the input are whole under their names. A run that ends in between does that input
-//! again. A line that is not whole is ignored.
+//! A line is appended and synced after the outputs of the input are whole under their names. A run
+//! that ends in between does that input again. A line that is not whole is ignored.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
@@ -25,7 +26,8 @@ const MAX_LINE: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The input's absolute path, or the name of what is built in. Paths have `/` on every platform.
+    /// The input's absolute path, or the name of what is built in. Paths have `/` on every
+    /// platform.
     pub(super) input: String,
     /// The input's path from the manifest's folder, which stays where a disk is mounted elsewhere.
     pub(super) input_from_here: String,
@@ -59,7 +61,8 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Locks the folder against other runs, removes what a killed run left unfinished, and reads what was done if `keep`.
+    /// Locks the folder against other runs, removes what a killed run left unfinished, and reads
+    /// what was done if `keep`.
     ///
     /// # Errors
     /// Something under the name of the manifest that is no file of a run. It is left alone.
@@ -84,7 +87,8 @@ impl Manifest {
         Ok(Self { path, done: lines.done, file: Mutex::new(file) })
     }
 
-    /// Whether an earlier run did this: from an input with one of the two paths, with all else the same.
+    /// Whether an earlier run did this: from an input with one of the two paths, with all else the
+    /// same.
     pub(super) fn has(&self, wanted: &Entry) -> bool {
         let of = |e: &Entry| (e.input_bytes, e.input_modified_ns, e.parameters.clone(), e.outputs.clone());
         let found = [&wanted.input, &wanted.input_from_here].map(|path| self.done.get(path));

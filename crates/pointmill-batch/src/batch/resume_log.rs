@@ -30,7 +30,8 @@ pub struct ResumeLog {
 }
 
 impl ResumeLog {
-    /// The log of outputs that go to folders; `None` where nothing does, and then there is nothing to resume.
+    /// The log of outputs that go to folders; `None` where nothing does, and then there is nothing
+    /// to resume.
     pub fn of(outputs: &[&Outputs], parameters: &str, resume: bool) -> Result<Option<Self>, Failure> {
         let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.folder_of_all()).collect();
         if folders.is_empty() {
@@ -47,7 +48,8 @@ impl ResumeLog {
 
     /// Locks the folders, of which the first holds the manifest, and reads what was done.
     ///
-    /// `parameters` is the text of all that decides an output beside its input; `files` the outputs of each input.
+    /// `parameters` is the text of all that decides an output beside its input; `files` the outputs
+    /// of each input.
     fn open(folders: &[&Path], parameters: &str, files: Vec<Vec<PathBuf>>, resume: bool) -> Result<Self, Failure> {
         let absolute = folders.iter().map(|f| f.canonicalize().map_err(Failure::io(f, "open")));
         let mut absolute = absolute.collect::<Result<Vec<_>, _>>()?;
@@ -70,18 +72,21 @@ impl ResumeLog {
         })
     }
 
-    /// With files that all inputs are worked on with, as they are now: where one of them changes, all inputs are done again.
+    /// With files that all inputs are worked on with, as they are now: where one of them changes,
+    /// all inputs are done again.
     pub fn with_shared(self, files: &[&Path]) -> Self {
         let states: Vec<_> = files.iter().map(|path| self.state_of(path)).collect();
         Self { parameters: fingerprint(&format!("{} {states:?}", self.parameters)), ..self }
     }
 
-    /// With the files beside each input, which decide its outputs too: where one of them changes, the input is done again.
+    /// With the files beside each input, which decide its outputs too: where one of them changes,
+    /// the input is done again.
     pub fn with_beside(self, beside: Vec<Vec<PathBuf>>) -> Self {
         Self { beside, ..self }
     }
 
-    /// The state of the file before it is read; `None` for an input that cannot be recognized again, which is always done.
+    /// The state of the file before it is read; `None` for an input that cannot be recognized
+    /// again, which is always done.
     pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
         let (input, state) = match source {
             Source::File(path) => (shown(&path.canonicalize().ok()?), self.state_of(path)?),
@@ -114,7 +119,8 @@ impl ResumeLog {
         Some(Output { file: path_from(&self.folder, &absolute)?, bytes: bytes_of(path).unwrap_or(u64::MAX) })
     }
 
-    /// A file's path from the folder of the manifest, its bytes, and when it was last changed in nanoseconds since 1970; `None` of what is no file.
+    /// A file's path from the folder of the manifest, its bytes, and when it was last changed in
+    /// nanoseconds since 1970; `None` of what is no file.
     fn state_of(&self, path: &Path) -> Option<(String, u64, u64)> {
         let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
@@ -123,7 +129,8 @@ impl ResumeLog {
         Some((path_from(&self.folder, &path.canonicalize().ok()?)?, meta.len(), modified))
     }
 
-    /// Whether an earlier run made the outputs from the same file and parameters, and they are whole.
+    /// Whether an earlier run made the outputs from the same file and parameters, and they are
+    /// whole.
     pub(super) fn keeps(&self, stamp: &Entry) -> bool {
         self.resume && !stamp.outputs.is_empty() && self.manifest.has(stamp)
     }
@@ -148,7 +155,8 @@ impl ResumeLog {
     }
 }
 
-/// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and no protection.
+/// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and no
+/// protection.
 fn fingerprint(text: &str) -> String {
     let hash = text
         .bytes()

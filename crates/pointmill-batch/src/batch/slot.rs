@@ -1,4 +1,5 @@
-//! An operator on a device, on the CPU beside it for `--cpu`, and on the CPU instead of it for `--on-oom cpu`.
+//! An operator on a device, on the CPU beside it for `--cpu`, and on the CPU instead of it for
+//! `--on-oom cpu`.
 
 use super::input_error::InputError;
 use crate::device::cpu_beside;
@@ -74,7 +75,8 @@ pub struct Called<'a, L, R> {
 impl<L> Place<L> {
     fn call<R>(&mut self, work: impl Fn(&mut L) -> Result<R, Error>) -> Result<Called<'_, L, R>, Error> {
         if self.cold {
-            // The first call takes memory and wakes threads or the GPU, which says nothing about the next thousand.
+            // The first call takes memory and wakes threads or the GPU, which says nothing about
+            // the next thousand.
             work(&mut self.worker)?;
             self.cold = false;
         }
@@ -84,7 +86,8 @@ impl<L> Place<L> {
 }
 
 impl<L> OperatorSlot<L> {
-    /// Makes a worker on the device, and with `--cpu` one on the CPU. Before times that are compared comes a call that is not timed, unless calls add to each other.
+    /// Makes a worker on the device, and with `--cpu` one on the CPU. Before times that are
+    /// compared comes a call that is not timed, unless calls add to each other.
     pub fn new(
         device: &Device,
         args: &WorkArgs,
@@ -98,7 +101,8 @@ impl<L> OperatorSlot<L> {
         Ok(Self { on: place(device.clone())?, beside, spare: None, on_oom: args.on_oom })
     }
 
-    /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and on the CPU beside it.
+    /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and
+    /// on the CPU beside it.
     ///
     /// `make` makes a worker on another device; `blame` decides who is to blame for an error.
     pub fn call<R>(
@@ -130,7 +134,8 @@ impl<L> OperatorSlot<L> {
         Ok(done)
     }
 
-    /// The workers of the device and of the CPU instead of it, and the worker of the CPU beside them.
+    /// The workers of the device and of the CPU instead of it, and the worker of the CPU beside
+    /// them.
     pub fn into_workers(self) -> (Vec<L>, Option<L>) {
         let workers = [Some(self.on), self.spare].into_iter().flatten().map(|place| place.worker);
         (workers.collect(), self.beside.map(|place| place.worker))
@@ -143,7 +148,8 @@ impl<L, R> Called<'_, L, R> {
         Frame { device: Some(self.device.to_string()), ms: Some(self.ms), ..frame }
     }
 
-    /// The record of the CPU beside the device, if there is one; `differs` returns the names of what is not equal.
+    /// The record of the CPU beside the device, if there is one; `differs` returns the names of
+    /// what is not equal.
     pub fn compare<E, N: Into<String>>(
         &self,
         differs: impl FnOnce(&Self) -> Result<Vec<N>, E>,

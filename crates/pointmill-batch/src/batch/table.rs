@@ -32,7 +32,8 @@ impl Table {
         (!self.shown).then_some("--verbose prints a line for each input")
     }
 
-    /// The line of an input, below the titles if it is the first; no line if there are too many inputs.
+    /// The line of an input, below the titles if it is the first; no line if there are too many
+    /// inputs.
     pub(super) fn rows<R>(&mut self, frame: &Frame<R>, mut cells: Vec<Cell>) -> Vec<String> {
         if !self.shown {
             return Vec::new();

@@ -1,6 +1,7 @@
 //! `--config` and `--print-config`: flags from a TOML file.
 //!
-//! The keys are the names of the flags, `device` at the top and the others in a table named like the command:
+//! The keys are the names of the flags, `device` at the top and the others in a table named like
+//! the command:
 //!
 //! ```toml
 //! device = "auto"
@@ -13,7 +14,8 @@
 //! resolution = 1.0
 //! ```
 //!
-//! The values of a file become arguments. Where the command line gives the same flag, or one that excludes it, the command line wins.
+//! The values of a file become arguments. Where the command line gives the same flag, or one that
+//! excludes it, the command line wins.
 
 use super::parse::message;
 use crate::failure::Failure;
@@ -91,7 +93,8 @@ impl<'a> Subcommand<'a> {
 /// Adds the flags of the file that `--config` names to the arguments.
 ///
 /// # Errors
-/// A file that cannot be read. A key that is no flag and a value that its flag refuses, with the line.
+/// A file that cannot be read. A key that is no flag and a value that its flag refuses, with the
+/// line.
 pub fn apply(command: &Command, given: &mut Vec<OsString>) -> Result<(), Failure> {
     if !given.iter().any(|arg| arg.to_string_lossy().starts_with("--config")) {
         return Ok(());

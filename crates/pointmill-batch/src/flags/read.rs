@@ -9,22 +9,32 @@ use pointmill_io::{Dataset, Format, Limits, LocalOrigin, ReadOptions};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
-    /// Data set of the inputs, which names format and columns. kitti-odometry takes any format, and turns every point up by 0.205 degrees, by which KITTI's calibration is off. A --format or --columns that the data set does not have is an error
+    /// Data set of the inputs, which names format and columns. kitti-odometry takes any format, and
+    /// turns every point up by 0.205 degrees, by which KITTI's calibration is off. A --format or
+    /// --columns that the data set does not have is an error
     #[arg(long, value_parser = names::<Dataset>(Dataset::NAMES))]
     pub dataset: Option<Dataset>,
-    /// Format of the inputs. By default the file name decides: .bin is kitti, .pcd.bin is nuscenes, other formats have extensions of their own. If the name does not decide, the first bytes of the file do. bin is raw f32 rows with --columns values each
+    /// Format of the inputs. By default the file name decides: .bin is kitti, .pcd.bin is nuscenes,
+    /// other formats have extensions of their own. If the name does not decide, the first bytes of
+    /// the file do. bin is raw f32 rows with --columns values each
     #[arg(long, value_parser = names::<Format>(Format::NAMES))]
     pub format: Option<Format>,
-    /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given, .npy and .npz inputs must have this number of columns too
+    /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given,
+    /// .npy and .npz inputs must have this number of columns too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub columns: Option<u32>,
-    /// Origin to subtract from the coordinates of all inputs before they become f32. auto: none if no coordinate of the first input moves by 1 mm or more, else the corner of the square kilometre in which it begins. Ranges, boxes and other places that flags give are global with auto, and relative to the origin if X,Y,Z is given. Poses are always global
+    /// Origin to subtract from the coordinates of all inputs before they become f32. auto: none if
+    /// no coordinate of the first input moves by 1 mm or more, else the corner of the square
+    /// kilometre in which it begins. Ranges, boxes and other places that flags give are global with
+    /// auto, and relative to the origin if X,Y,Z is given. Poses are always global
     #[arg(long, value_name = "auto|none|X,Y,Z", default_value = "auto", allow_hyphen_values = true)]
     pub local_origin: LocalOrigin,
-    /// Read only the points with X0 <= x <= X1 and Y0 <= y <= Y1, in global coordinates. Of COPC only the nodes that meet this part are unpacked
+    /// Read only the points with X0 <= x <= X1 and Y0 <= y <= Y1, in global coordinates. Of COPC
+    /// only the nodes that meet this part are unpacked
     #[arg(long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_area)]
     pub bounds: Option<[f64; 4]>,
-    /// Read what is whole of inputs that were cut or damaged: the points before the cut of raw rows, binary PLY and PCD, and LAS; the whole chunks of LAZ and MCAP
+    /// Read what is whole of inputs that were cut or damaged: the points before the cut of raw
+    /// rows, binary PLY and PCD, and LAS; the whole chunks of LAZ and MCAP
     #[arg(long)]
     pub salvage: bool,
     /// Scan of an E57 file, from 0 [default: all of them]
@@ -33,7 +43,9 @@ pub struct ReadArgs {
     /// Topic of a bag [default: its only one with clouds]
     #[arg(long, value_name = "NAME")]
     pub topic: Option<String>,
-    /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of 256 MiB and 100 times the file size; laz, compressed Arrow, all chunks of mcap and the points of e57 the larger of 16 MiB and 64 times; pcd 88 times
+    /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of
+    /// 256 MiB and 100 times the file size; laz, compressed Arrow, all chunks of mcap and the
+    /// points of e57 the larger of 16 MiB and 64 times; pcd 88 times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub max_decoded_bytes: Option<u64>,
     /// Maximum number of points of an input. An input with more is an error
@@ -48,7 +60,8 @@ pub struct ReadArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct MemoryArgs {
-    /// Maximum memory for reading one input, in bytes, or with K, M or G for 1024, 1024^2 or 1024^3 bytes
+    /// Maximum memory for reading one input, in bytes, or with K, M or G for 1024, 1024^2 or 1024^3
+    /// bytes
     #[arg(long, value_name = "N[K|M|G]", default_value = "16G", value_parser = parse_bytes)]
     max_memory: u64,
 }

@@ -9,10 +9,12 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Many inputs")]
 pub struct BatchArgs {
-    /// Stop after the first input that fails. Inputs that are being processed are finished; no other input is started
+    /// Stop after the first input that fails. Inputs that are being processed are finished; no
+    /// other input is started
     #[arg(long)]
     pub fail_fast: bool,
-    /// Number of inputs to process at the same time, 1 to 256. The output keeps the order of the inputs
+    /// Number of inputs to process at the same time, 1 to 256. The output keeps the order of the
+    /// inputs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
 }
@@ -28,7 +30,8 @@ impl BatchArgs {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Many inputs")]
 pub struct ResumeArgs {
-    /// Skip each input that an earlier run into the same folder has finished, if the input file and the parameters have not changed. Process the others
+    /// Skip each input that an earlier run into the same folder has finished, if the input file and
+    /// the parameters have not changed. Process the others
     #[arg(long)]
     pub resume: bool,
 }
@@ -63,10 +66,13 @@ pub struct WorkArgs {
     /// What to do if the GPU has too little memory for an input
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
     pub on_oom: OnOom,
-    /// Process each input a second time on the CPU, check that all results are equal bit for bit (exit code 6 if not), and compare the times. If the device is the CPU, the second run uses one thread
+    /// Process each input a second time on the CPU, check that all results are equal bit for bit
+    /// (exit code 6 if not), and compare the times. If the device is the CPU, the second run uses
+    /// one thread
     #[arg(long)]
     pub cpu: bool,
-    /// Print a line for each input, also for more than 20 inputs, with the times of reading and writing. This is not the long form of -v
+    /// Print a line for each input, also for more than 20 inputs, with the times of reading and
+    /// writing. This is not the long form of -v
     #[arg(long)]
     pub verbose: bool,
     /// The configuration file.
@@ -78,7 +84,8 @@ pub struct WorkArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct ConfigArgs {
-    /// Read flags from this TOML file. A flag on the command line overrides the file. --print-config prints such a file
+    /// Read flags from this TOML file. A flag on the command line overrides the file.
+    /// --print-config prints such a file
     #[arg(long, value_name = "FILE.toml")]
     pub config: Option<PathBuf>,
     /// Print the flags in effect as a TOML file for --config, and exit

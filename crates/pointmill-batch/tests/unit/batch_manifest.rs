@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// One test at a time: a process that another test starts shares the lock of every open manifest until it runs its own program.
+/// One test at a time: a process that another test starts shares the lock of every open manifest
+/// until it runs its own program.
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

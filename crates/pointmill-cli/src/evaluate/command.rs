@@ -26,17 +26,20 @@ pub(crate) struct EvaluateArgs {
     /// File of the true poses
     #[arg(value_name = "TRUTH")]
     truth: PathBuf,
-    /// Format of both files [default: the one whose lines have as many numbers; EuRoC by its header, Argoverse 2 by its first bytes]
+    /// Format of both files [default: the one whose lines have as many numbers; EuRoC by its
+    /// header, Argoverse 2 by its first bytes]
     #[arg(long, value_parser = names::<PoseFormat>(PoseFormat::NAMES))]
     format: Option<PoseFormat>,
-    /// How the estimate is moved onto the truth first: not at all, by a rotation and a translation, or by these and a scale
+    /// How the estimate is moved onto the truth first: not at all, by a rotation and a translation,
+    /// or by these and a scale
     #[arg(long, default_value = "none", value_parser = names::<Alignment>(Alignment::NAMES))]
     align: Alignment,
     /// Where both files have times, poses that belong together differ by at most these seconds
     #[arg(long, value_name = "S", default_value_t = EvaluationParams::default().max_time_difference)]
     #[arg(allow_negative_numbers = true)]
     max_time_difference: f64,
-    /// Plot both trajectories from above, and the error of each position. .html shows them pose by pose
+    /// Plot both trajectories from above, and the error of each position. .html shows them pose by
+    /// pose
     #[arg(long, value_name = "OUT.svg|.png|.html")]
     plot: Option<PathBuf>,
 }

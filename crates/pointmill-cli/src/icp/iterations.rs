@@ -3,7 +3,8 @@
 use pointmill::icp::{IcpParams, Search, align};
 use pointmill::{Device, Pose, Result, Rows};
 
-/// Most pairs of points that brute force looks at in an iteration on the CPU, unless the parameters name it: a few seconds.
+/// Most pairs of points that brute force looks at in an iteration on the CPU, unless the parameters
+/// name it: a few seconds.
 const MOST_PAIRS: usize = 2_000_000_000;
 /// Most steps of it, likewise.
 const MOST_STEPS: usize = 2;

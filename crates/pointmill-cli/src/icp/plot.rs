@@ -42,7 +42,9 @@ pub(super) fn write(
     save(path, 1, || Ok(encode()))
 }
 
-/// Milliseconds of iterations at the places of their stages in the whole alignment, with NaN between. A search that makes fewer steps of each stage than the others stands beside them all the same.
+/// Milliseconds of iterations at the places of their stages in the whole alignment, with NaN
+/// between. A search that makes fewer steps of each stage than the others stands beside them all
+/// the same.
 fn at_stages(stages: &[usize], ms: &[(usize, f64)]) -> Vec<f64> {
     let mut placed = vec![f64::NAN; stages.len()];
     for (stage, part) in ms.chunk_by(|a, b| a.0 == b.0).map(|part| (part[0].0, part)) {

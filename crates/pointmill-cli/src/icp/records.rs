@@ -41,7 +41,8 @@ pub(crate) struct Totals {
     pub(super) points: usize,
     /// Points of the target, those that were left out included.
     pub(super) target_points: usize,
-    /// Time to prepare the target. On the CPU these are its index and its normals; a GPU makes them with the first source.
+    /// Time to prepare the target. On the CPU these are its index and its normals; a GPU makes them
+    /// with the first source.
     pub(super) target_ms: f64,
     /// Time to read target and guess.
     pub(super) target_read_ms: f64,

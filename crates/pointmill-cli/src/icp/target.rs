@@ -29,7 +29,8 @@ pub(super) struct IcpTarget {
 }
 
 impl IcpTarget {
-    /// Reads the target and the guess, and prepares the target. Each file that cannot be used is reported, and then no source is aligned.
+    /// Reads the target and the guess, and prepares the target. Each file that cannot be used is
+    /// reported, and then no source is aligned.
     pub(super) fn load(
         args: &IcpArgs,
         params: IcpParams,

@@ -10,22 +10,26 @@ use std::path::PathBuf;
 /// `pointmill localize`
 #[derive(Debug, Args)]
 pub(crate) struct LocalizeArgs {
-    /// Scans in the order in which they were taken: files, folders, quoted patterns; in metres, in the frame of the sensor, z up
+    /// Scans in the order in which they were taken: files, folders, quoted patterns; in metres, in
+    /// the frame of the sensor, z up
     #[arg(value_name = "SCAN", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) with: MapArgs,
 
-    /// Pose of the sensor at the first scan, near which it is aligned: a file of one pose, as described at `ndt score --pose`. Without it, the first scan is searched for
+    /// Pose of the sensor at the first scan, near which it is aligned: a file of one pose, as
+    /// described at `ndt score --pose`. Without it, the first scan is searched for
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", conflicts_with = "region")]
     pub(crate) start: Option<PathBuf>,
-    /// Where a search looks, in metres of the map. Without it, in 20 m around the last pose, and at the first scan in the whole map
+    /// Where a search looks, in metres of the map. Without it, in 20 m around the last pose, and at
+    /// the first scan in the whole map
     #[arg(help_heading = None::<&str>, long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_places::<4>)]
     pub(crate) region: Option<[f64; 4]>,
     /// Least and largest yaw in degrees that a search looks at
     #[arg(help_heading = None::<&str>, long, value_name = "A,B", default_value = "-180,180", allow_hyphen_values = true, value_parser = parse_places::<2>)]
     pub(crate) yaw_range: [f64; 2],
-    /// Height of the sensor above the ground in metres. By default that of the lowest points of each scan
+    /// Height of the sensor above the ground in metres. By default that of the lowest points of
+    /// each scan
     #[arg(help_heading = None::<&str>, long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) sensor_height: Option<f64>,
     /// How the uncertainty of a fix is estimated
@@ -34,11 +38,14 @@ pub(crate) struct LocalizeArgs {
     /// Write the poses, a line for each scan. A scan without a fix has the pose that was expected
     #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names of Argoverse 2; without stamps a scan is 0.1 s after the one before
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
+    /// the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names
+    /// of Argoverse 2; without stamps a scan is 0.1 s after the one before
     #[arg(help_heading = None::<&str>, long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
     pub(crate) format_poses: TrajectoryFormat,
-    /// Write a picture of the map from above, with the poses of the sensor. .html has the scans too, a frame each
+    /// Write a picture of the map from above, with the poses of the sensor. .html has the scans
+    /// too, a frame each
     #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 

@@ -51,8 +51,8 @@ impl MapSource {
         }
     }
 
-    /// The means of the cells that are drawn, in global coordinates, and the origin of the map. They are the means of all
-    /// cells, or of a map by blocks those within `range` of the poses.
+    /// The means of the cells that are drawn, in global coordinates, and the origin of the map.
+    /// They are the means of all cells, or of a map by blocks those within `range` of the poses.
     pub(super) fn means(
         &self,
         poses: &[Pose],

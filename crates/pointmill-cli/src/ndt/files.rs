@@ -21,7 +21,8 @@ pub(super) fn is_moments(path: &Path) -> bool {
 /// The files of grids and of their moments, decided before any work.
 #[derive(Debug)]
 pub(super) struct Targets {
-    /// Whether each input has a grid of its own. Else there is one grid, whose files have the index 0.
+    /// Whether each input has a grid of its own. Else there is one grid, whose files have the
+    /// index 0.
     pub(super) tiles: bool,
     pub(super) grids: Outputs,
     pub(super) moments: Outputs,
@@ -57,7 +58,8 @@ impl Targets {
         }
     }
 
-    /// The files of one grid of all inputs, none of which is an input or one of the files beside them.
+    /// The files of one grid of all inputs, none of which is an input or one of the files beside
+    /// them.
     pub(super) fn one(
         grid: Option<&Path>,
         moments: Option<&Path>,

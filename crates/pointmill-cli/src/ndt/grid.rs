@@ -10,13 +10,15 @@ use crate::{device, interrupt, stderr};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtMoments, NdtParams};
 use pointmill::{Device, Error};
 
-/// Checks a resolution and the parameters before any work, and before a GPU is started. Returns the lattice of the cells.
+/// Checks a resolution and the parameters before any work, and before a GPU is started. Returns the
+/// lattice of the cells.
 pub(super) fn check(resolution: f64, params: &NdtParams) -> Result<NdtLattice, Failure> {
     params.validate()?;
     Ok(*NdtMoments::new(resolution)?.lattice())
 }
 
-/// The edge of a cell for people: the lattice has the reciprocal of an `f32`, so more digits mean nothing.
+/// The edge of a cell for people: the lattice has the reciprocal of an `f32`, so more digits mean
+/// nothing.
 pub(super) const fn edge(resolution: f64) -> f32 {
     resolution as f32
 }
@@ -35,7 +37,8 @@ pub(super) fn warn_if_empty(name: &str, grid: &NdtGrid) {
     }
 }
 
-/// Makes the grid of the sums of a builder, on the CPU instead if memory is short and `--on-oom cpu` is given; and with `--cpu` on the CPU `beside` it. Reports it in the totals.
+/// Makes the grid of the sums of a builder, on the CPU instead if memory is short and
+/// `--on-oom cpu` is given; and with `--cpu` on the CPU `beside` it. Reports it in the totals.
 pub(super) fn finish(
     builder: &mut NdtBuilder,
     mut beside: Option<NdtBuilder>,

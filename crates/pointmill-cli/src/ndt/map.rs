@@ -43,7 +43,8 @@ pub(crate) struct Map {
 impl<'a> MapRequest<'a> {
     /// Checks what can be checked before any work.
     ///
-    /// `moved` is how far an alignment may go from its guess, in metres: of a map by blocks only what is nearer is read.
+    /// `moved` is how far an alignment may go from its guess, in metres: of a map by blocks only
+    /// what is nearer is read.
     pub(crate) fn new(args: &'a MapArgs, moved: f64) -> Result<Self, Failure> {
         let params = args.cells.params();
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
@@ -61,7 +62,8 @@ impl<'a> MapRequest<'a> {
         CellsRecord { resolution: self.args.resolution, params: self.params }
     }
 
-    /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is reported after so many scans, and then no scan is matched.
+    /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is
+    /// reported after so many scans, and then no scan is matched.
     pub(crate) fn load(
         &self,
         files: &[PathBuf],
@@ -131,7 +133,8 @@ impl<'a> MapRequest<'a> {
         }
     }
 
-    /// How far from a pose the points of a scan may be, along x and y. A scan that is read once only may be anywhere, and one that cannot be read fails in its turn.
+    /// How far from a pose the points of a scan may be, along x and y. A scan that is read once
+    /// only may be anywhere, and one that cannot be read fails in its turn.
     fn reach(&self, scans: &[Source]) -> Result<f64, Failure> {
         if self.moved.is_infinite() {
             return Ok(self.moved);

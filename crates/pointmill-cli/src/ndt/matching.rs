@@ -1,4 +1,5 @@
-//! Runs `pointmill ndt score` and `pointmill ndt align`. A scan is an input; the map is read or made once.
+//! Runs `pointmill ndt score` and `pointmill ndt align`. A scan is an input; the map is read or
+//! made once.
 
 use super::args::{AlignArgs, MatchArgs, ScoreArgs};
 use super::map::{Map, MapRequest};
@@ -96,7 +97,8 @@ fn run(
 }
 
 impl Match<'_> {
-    /// A warning where even the best alignment of a scan fits badly. An alignment from a guess that is far off ends as well, at a place near the guess.
+    /// A warning where even the best alignment of a scan fits badly. An alignment from a guess that
+    /// is far off ends as well, at a place near the guess.
     fn doubt(&self, found: &Found, best: Option<usize>) -> Option<String> {
         let (Found::Aligned(all), best) = (found, best?) else { return None };
         let least = LocalizerParams::default().least_nvtl(self.map.grid.lattice().unit());

@@ -1,4 +1,5 @@
-//! Runs `pointmill ndt merge`. A file of moments is an input; they are added and subtracted in their order.
+//! Runs `pointmill ndt merge`. A file of moments is an input; they are added and subtracted in
+//! their order.
 
 use super::args::{MergeArgs, RESOLUTION};
 use super::files::Targets;
@@ -51,7 +52,8 @@ pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Resu
     job.run(&Merge { args, params, plus, targets, device: device.clone() }, printer)
 }
 
-/// The files that arguments name. Folders are searched for clouds elsewhere; here a folder is a file that does not open.
+/// The files that arguments name. Folders are searched for clouds elsewhere; here a folder is a
+/// file that does not open.
 fn find(args: &[PathBuf]) -> Result<Vec<Source>, Failure> {
     let found = args.iter().map(|arg| if arg.is_dir() { Ok(vec![Source::File(arg.clone())]) } else { files(arg) });
     Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -80,7 +82,8 @@ impl Command for Merge<'_> {
 
     fn add(&self, totals: &mut GridTotals, frame: &mut Frame<MergeRow>) -> Result<(), Failure> {
         let Some(moments) = frame.of.moments.take() else { return Ok(()) };
-        // Without one of the inputs there is no answer, and what is missing could not be subtracted.
+        // Without one of the inputs there is no answer, and what is missing could not be
+        // subtracted.
         let whole = totals.added == frame.index;
         totals.added += usize::from(whole);
         let Some((sum, first)) = &mut totals.sum else {

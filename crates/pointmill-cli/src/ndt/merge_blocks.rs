@@ -31,7 +31,8 @@ impl Merge<'_> {
     }
 }
 
-/// Runs `ndt merge` of maps by blocks, or of single blocks of them; `None` where the arguments name files.
+/// Runs `ndt merge` of maps by blocks, or of single blocks of them; `None` where the arguments name
+/// files.
 pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()>, Failure> {
     let of_map = |path: &PathBuf| BlockMap::is_one(path) || BlockMap::of_folder(path).is_some();
     if !args.inputs.iter().any(of_map) {

@@ -1,4 +1,5 @@
-//! `--visualize` of `ndt`: cells as ellipses over points, and a scan before and after it was aligned.
+//! `--visualize` of `ndt`: cells as ellipses over points, and a scan before and after it was
+//! aligned.
 
 use super::grid::edge;
 use crate::failure::Failure;

@@ -15,7 +15,8 @@ pub(crate) struct BuildBegin {
     pub(super) tiles: bool,
     /// Edge of a block in metres; null if the map is not by blocks.
     pub(super) block: Option<f64>,
-    /// Whether the motion of the sensor within a sweep is taken out, as it is in effect: `off` without poses and for poses without times.
+    /// Whether the motion of the sensor within a sweep is taken out, as it is in effect: `off`
+    /// without poses and for poses without times.
     pub(super) deskew: Deskew,
     /// The parameters in effect.
     pub(super) params: CellsRecord,
@@ -53,7 +54,8 @@ pub(crate) struct GridTotals {
     pub(super) voxels: usize,
     /// What was counted; null if each input has a grid of its own, or none was done.
     pub(super) report: Option<NdtReport>,
-    /// Time to make the grid of all moments, or to merge all blocks; null if each input has a grid of its own, or none was done.
+    /// Time to make the grid of all moments, or to merge all blocks; null if each input has a grid
+    /// of its own, or none was done.
     pub(super) finish_ms: Option<f64>,
     /// The grid of all moments made on the CPU; null without `--cpu`.
     pub(super) finish_cpu: Option<FrameCpu>,
@@ -124,7 +126,8 @@ pub(crate) struct MatchRow {
     pub(super) poses: Vec<PoseRecord>,
     /// Whether the alignment converged from a guess; null for `ndt score`.
     pub(super) converged: Option<bool>,
-    /// The pose with the highest score, for `ndt align` among those that converged; null if there is none.
+    /// The pose with the highest score, for `ndt align` among those that converged; null if there
+    /// is none.
     pub(super) best: Option<usize>,
 }
 

@@ -18,18 +18,25 @@ fn metrics() -> impl TypedValueParser<Value = Metric> {
 /// `pointmill odometry`
 #[derive(Debug, Args)]
 pub(crate) struct OdometryArgs {
-    /// Sweeps in the order in which they were taken: files, folders, quoted patterns; in metres. Without one, the built-in synthetic drive
+    /// Sweeps in the order in which they were taken: files, folders, quoted patterns; in metres.
+    /// Without one, the built-in synthetic drive
     #[arg(value_name = "DRIVE")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was expected
+    /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was
+    /// expected
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w. Times are those of the stamps of a bag or of the names of Argoverse 2, where there are some
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
+    /// the translation and the quaternion x, y, z, w. Times are those of the stamps of a bag or of
+    /// the names of Argoverse 2, where there are some
     #[arg(long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
     pub(crate) format_poses: TrajectoryFormat,
-    /// Take the motion within a sweep out of it: where points have times and the sweeps were not published deskewed, as those of Argoverse 2 are (auto), always (on: a sweep without times fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms, us or ns; docs/files.md lists the names
+    /// Take the motion within a sweep out of it: where points have times and the sweeps were not
+    /// published deskewed, as those of Argoverse 2 are (auto), always (on: a sweep without times
+    /// fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms,
+    /// us or ns; docs/files.md lists the names
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,
     /// Edge of a voxel of the map in metres
@@ -47,14 +54,16 @@ pub(crate) struct OdometryArgs {
     /// Write the points of the map of the whole drive
     #[arg(long, value_name = "MAP.ply|.pcd|.npz")]
     pub(crate) map: Option<PathBuf>,
-    /// Write a picture of the map from above, with the trajectory of the sensor. .html has the sweeps too, a frame each
+    /// Write a picture of the map from above, with the trajectory of the sensor. .html has the
+    /// sweeps too, a frame each
     #[arg(long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
     /// End at the first sweep that fails
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) fail_fast: bool,
-    /// Begin again with the first sweep after a run that was ended, since every pose follows from all sweeps before it. The bytes are those of a run that was not ended
+    /// Begin again with the first sweep after a run that was ended, since every pose follows from
+    /// all sweeps before it. The bytes are those of a run that was not ended
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) resume: bool,
     /// Print a line for every sweep, with its times

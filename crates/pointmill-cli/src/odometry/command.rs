@@ -112,7 +112,8 @@ impl Command for Run<'_> {
         lines
     }
 
-    /// A drive of sweeps that cannot be aligned has no trajectory. One sweep, or the same sweep again and again, has.
+    /// A drive of sweeps that cannot be aligned has no trajectory. One sweep, or the same sweep
+    /// again and again, has.
     fn verdict(&self, summary: &Summary<Totals>) -> Result<(), Failure> {
         let Totals { statuses, untracked, .. } = &summary.of;
         match untracked {

@@ -9,7 +9,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Begin {
-    /// Boxes, points and, if they are pooled, features, as they were given: files, folders, patterns, `-`, or `synthetic`.
+    /// Boxes, points and, if they are pooled, features, as they were given: files, folders,
+    /// patterns, `-`, or `synthetic`.
     pub(super) files: Vec<String>,
     /// The parameters in effect.
     pub(super) params: ParamsRecord,

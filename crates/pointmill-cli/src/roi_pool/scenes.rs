@@ -1,4 +1,5 @@
-//! The scenes of a run: one, or files of folders and patterns that belong together by their names without extension.
+//! The scenes of a run: one, or files of folders and patterns that belong together by their names
+//! without extension.
 
 use super::files::{BOXES, FEATURES, POINTS, ROLES, Sources};
 use crate::failure::Failure;
@@ -34,9 +35,11 @@ enum Given {
 }
 
 impl Scenes {
-    /// The scenes of the arguments, several if one of them is a folder or a pattern; and the file that names each: its points where there are several, else its boxes, else its features.
+    /// The scenes of the arguments, several if one of them is a folder or a pattern; and the file
+    /// that names each: its points where there are several, else its boxes, else its features.
     ///
-    /// A plain file serves every scene. Features are an exception: their rows belong to the points of one file.
+    /// A plain file serves every scene. Features are an exception: their rows belong to the points
+    /// of one file.
     pub(super) fn of(sources: Sources) -> Result<(Vec<Source>, Self), Failure> {
         let names = sources.names();
         let one = |source, sources| (vec![source], Self { scenes: vec![], given: names.clone(), one: Some(sources) });

@@ -64,7 +64,8 @@ impl Worker {
         self.stream.synchronize()
     }
 
-    /// The result. The arrays of a pooling can be many times its inputs, and are read back only if they are wanted.
+    /// The result. The arrays of a pooling can be many times its inputs, and are read back only if
+    /// they are wanted.
     pub(super) fn answer(&self, arrays: bool) -> Result<Answer, Error> {
         match &self.work {
             Work::Pool { pooled, .. } if arrays => Ok(Answer::Pool(Box::new(pooled.read()?))),

@@ -13,18 +13,21 @@ const RANGE: &str = "-54,-54,-5,54,54,3";
 /// `pointmill voxelize`
 #[derive(Debug, Args)]
 pub(crate) struct VoxelizeArgs {
-    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input,
+    /// which needs --format
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Edge of a voxel in metres, one value or x,y,z
     #[arg(long, value_name = "A[,B,C]", default_value = "0.2", allow_hyphen_values = true, value_parser = parse_voxel_size)]
     pub(crate) voxel_size: [f32; 3],
-    /// Range to divide into voxels, in metres, or auto for the smallest one of whole voxels around the points of each input
+    /// Range to divide into voxels, in metres, or auto for the smallest one of whole voxels around
+    /// the points of each input
     #[arg(long, value_name = "X0,Y0,Z0,X1,Y1,Z1|auto", default_value = RANGE)]
     #[arg(allow_hyphen_values = true, value_parser = parse_range)]
     pub(crate) range: Range,
-    /// Maximum number of voxels per input; further voxels are dropped. With --dynamic there is no limit unless this flag is given
+    /// Maximum number of voxels per input; further voxels are dropped. With --dynamic there is no
+    /// limit unless this flag is given
     #[arg(long, value_name = "N", default_value = "160000", default_value_if("dynamic", "true", "1073741823"))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_voxels: u32,
@@ -39,7 +42,8 @@ pub(crate) struct VoxelizeArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) dynamic: bool,
-    /// Drop points outside min <= p < max. This matters if the range is not a whole number of voxels: without the flag the last voxel can reach up to half a voxel past the range
+    /// Drop points outside min <= p < max. This matters if the range is not a whole number of
+    /// voxels: without the flag the last voxel can reach up to half a voxel past the range
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) strict_range: bool,
@@ -51,10 +55,12 @@ pub(crate) struct VoxelizeArgs {
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) no_voxels: bool,
 
-    /// Write the result arrays. One input: a file OUT.npz. Several inputs: a folder, in which each input NAME.* gets a file NAME.npz
+    /// Write the result arrays. One input: a file OUT.npz. Several inputs: a folder, in which each
+    /// input NAME.* gets a file NAME.npz
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif and .html have one frame for each input
+    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif and
+    /// .html have one frame for each input
     #[arg(long, value_name = "OUT.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
@@ -65,7 +71,8 @@ pub(crate) struct VoxelizeArgs {
 }
 
 impl VoxelizeArgs {
-    /// The parameters of the library, with the range relative to an origin; the default range is so already. With `--range auto` it is one voxel, and each input has its own.
+    /// The parameters of the library, with the range relative to an origin; the default range is so
+    /// already. With `--range auto` it is one voxel, and each input has its own.
     ///
     /// # Errors
     /// A number of points beside `--dynamic`.

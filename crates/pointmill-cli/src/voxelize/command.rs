@@ -1,4 +1,5 @@
-//! Runs `pointmill voxelize`: each job has a voxelizer that keeps its memory from one input to the next.
+//! Runs `pointmill voxelize`: each job has a voxelizer that keeps its memory from one input to the
+//! next.
 
 use super::args::VoxelizeArgs;
 use super::picture::Picture;

@@ -1,4 +1,5 @@
-//! Many inputs: folders, what fails among them, what is kept, several at a time, and runs that are killed.
+//! Many inputs: folders, what fails among them, what is kept, several at a time, and runs that are
+//! killed.
 
 use crate::{MANIFEST, cloud, command, contents, counts, finished, indices, names, run, write_boxes, write_cloud};
 use pointmill_io::{ArrayView, write_npy};
@@ -277,7 +278,8 @@ impl Random {
     }
 }
 
-/// Runs `args` again and again, each time ended by a random signal after a random time, until one comes to its end; the number of kills.
+/// Runs `args` again and again, each time ended by a random signal after a random time, until one
+/// comes to its end; the number of kills.
 #[cfg(unix)]
 fn killed_until_done(folder: &Path, args: &str, longest: Duration, random: &mut Random) -> usize {
     for kills in 0.. {
@@ -311,7 +313,8 @@ fn killed_until_done(folder: &Path, args: &str, longest: Duration, random: &mut 
     unreachable!("the loop has no end of its own")
 }
 
-/// Kills at random places leave whole files only, and what is resumed after any number of them is what an undisturbed run makes.
+/// Kills at random places leave whole files only, and what is resumed after any number of them is
+/// what an undisturbed run makes.
 ///
 /// `POINTMILL_TEST_KILLS` asks for more kills than a short test has.
 #[cfg(unix)]
@@ -388,7 +391,8 @@ fn every_operator_compares_with_the_cpu() {
     }
 }
 
-/// Whatever is wrong with one input, the others are done, and the run does not say that nothing was.
+/// Whatever is wrong with one input, the others are done, and the run does not say that nothing
+/// was.
 #[test]
 fn one_bad_input_of_three_ends_no_batch() {
     let folder = tempfile::tempdir().unwrap();

@@ -66,7 +66,8 @@ fn signals_end_a_run_that_waits_for_input() {
     }
 }
 
-/// Whether these tests ignore a signal, which what they start inherits: hangups under `nohup`, interrupts in the background of a shell.
+/// Whether these tests ignore a signal, which what they start inherits: hangups under `nohup`,
+/// interrupts in the background of a shell.
 #[cfg(unix)]
 pub(crate) fn is_ignored(signal: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Disks, files and memory that fail: a named error, the right exit code, and whatever was finished is whole.
+//! Disks, files and memory that fail: a named error, the right exit code, and whatever was finished
+//! is whole.
 #![cfg(target_os = "linux")]
 
 use crate::{Run, finished, names, run, write_cloud};
@@ -210,7 +211,8 @@ fn memory_that_is_refused_is_told() {
     }
 }
 
-/// Memory that the system refuses to a picture is an error, and not the end of the process in the middle of it.
+/// Memory that the system refuses to a picture is an error, and not the end of the process in the
+/// middle of it.
 #[test]
 fn memory_that_is_refused_to_a_picture_is_told() {
     let folder = tempfile::tempdir().unwrap();

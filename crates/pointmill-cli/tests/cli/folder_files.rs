@@ -1,4 +1,5 @@
-//! Every file that the program keeps in a folder, with something else in its place. The files are those that a good run leaves.
+//! Every file that the program keeps in a folder, with something else in its place. The files are
+//! those that a good run leaves.
 
 use crate::folders::unix::{fifo, run_soon};
 use crate::folders::{COMMANDS, fresh};
@@ -41,8 +42,9 @@ fn remove(path: &Path) {
     if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
 }
 
-/// Puts a link, a broken link, a pipe and a folder in the place of each file of `out` in turn, and links in the place of each folder, and then
-/// runs each of `lines`, which must end, change nothing outside, and name the file if it fails.
+/// Puts a link, a broken link, a pipe and a folder in the place of each file of `out` in turn, and
+/// links in the place of each folder, and then runs each of `lines`, which must end, change nothing
+/// outside, and name the file if it fails.
 fn attack(at: &Path, out: &str, lines: &[String]) {
     let (good, out) = (at.join("good"), at.join(out));
     copy(&out, &good);

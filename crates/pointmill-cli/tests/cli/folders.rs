@@ -1,11 +1,13 @@
-//! Folders of inputs and of outputs that others may write into: what is no file of a cloud, links, and how many clouds there are.
+//! Folders of inputs and of outputs that others may write into: what is no file of a cloud, links,
+//! and how many clouds there are.
 
 use crate::{MANIFEST, counts, names, run, write_boxes, write_cloud};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
 
-/// Commands that make a file of each input of the folder `in`, which goes to a folder that is not there.
+/// Commands that make a file of each input of the folder `in`, which goes to a folder that is not
+/// there.
 pub(crate) const COMMANDS: [&str; 5] = [
     "voxelize in --out NEW",
     "ndt build in --out NEW --min-points 3",

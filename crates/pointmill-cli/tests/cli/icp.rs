@@ -126,7 +126,8 @@ fn the_answer_is_that_of_the_library() {
     fs::write(folder.path().join("true.txt"), text.join(" ")).unwrap();
     let told = run(folder.path(), &args.replace("guess.txt", "true.txt")).expect(0);
     assert!(told.data("frame")[0]["iterations"].as_u64().unwrap() <= 2);
-    // Three digits of it are taken as the nearest rotation; the error of one a hundredth off says so.
+    // Three digits of it are taken as the nearest rotation; the error of one a hundredth off says
+    // so.
     let rounded: Vec<_> = truth().iter().map(|x| format!("{x:.3}")).collect();
     fs::write(folder.path().join("rounded.txt"), rounded.join(" ")).unwrap();
     let told = run(folder.path(), &args.replace("guess.txt", "rounded.txt")).expect(0);

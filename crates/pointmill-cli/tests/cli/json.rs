@@ -1,4 +1,5 @@
-//! What `--json` prints, held against the schema in `docs/`: every line of every command, every field of every line.
+//! What `--json` prints, held against the schema in `docs/`: every line of every command, every
+//! field of every line.
 
 use crate::{Run, run, write_boxes, write_cloud};
 use serde_json::{Value, json};
@@ -180,7 +181,8 @@ fn usage_errors_are_the_last_line() {
     assert!(run(folder.path(), "voxelize --help --json").expect(0).out.starts_with("Bin sweeps"));
 }
 
-/// Names come as they are, and no line has a character in it that ends lines, or that a terminal obeys.
+/// Names come as they are, and no line has a character in it that ends lines, or that a terminal
+/// obeys.
 #[test]
 fn odd_names_are_one_line() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! `localize`: scans in a map with a start, with a region, in another map, and scans that cannot be used.
+//! `localize`: scans in a map with a start, with a region, in another map, and scans that cannot be
+//! used.
 
 use crate::{Run, counts, names, run};
 use pointmill::{Points, Pose};
@@ -188,7 +189,8 @@ fn of_a_map_by_blocks_what_is_near_is_loaded() {
     assert!(told.err.contains("--resolution: expected 2"), "{}", told.err);
 }
 
-/// A start is no place for the poses, a picture that fails costs no pose, and the times of poses are those in the names of the scans.
+/// A start is no place for the poses, a picture that fails costs no pose, and the times of poses
+/// are those in the names of the scans.
 #[test]
 fn poses_are_written_first_with_stamps_and_not_over_the_start() {
     let folder = tempfile::tempdir().unwrap();

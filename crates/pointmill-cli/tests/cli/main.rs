@@ -83,7 +83,8 @@ fn run(folder: &Path, args: &str) -> Run {
     finished(command(folder, args).output().unwrap())
 }
 
-/// A message as Unix has it: other platforms separate the parts of a path by `\`, and name the program with its extension.
+/// A message as Unix has it: other platforms separate the parts of a path by `\`, and name the
+/// program with its extension.
 fn as_on_unix(text: String) -> String {
     if cfg!(windows) { text.replace('\\', "/").replace("pointmill.exe", "pointmill") } else { text }
 }

@@ -598,7 +598,8 @@ fn a_real_pair_is_aligned() {
     let text = fs::read_to_string(pair.join("target_from_source.txt")).unwrap();
     let truth: Vec<f64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
     let metres = [3, 7, 11].map(|i| found[i] - truth[i]).iter().map(|x| x * x).sum::<f64>().sqrt();
-    // Of two rotations the trace of one times the other's transpose is 1 + 2 cos of the angle between them.
+    // Of two rotations the trace of one times the other's transpose is 1 + 2 cos of the angle
+    // between them.
     let trace: f64 = (0..3).flat_map(|i| (0..3).map(move |j| 4 * i + j)).map(|k| found[k] * truth[k]).sum();
     let degrees = ((trace - 1.0) / 2.0).min(1.0).acos().to_degrees();
     assert!(metres < 0.03 && degrees < 0.5, "{metres} m, {degrees} degrees");

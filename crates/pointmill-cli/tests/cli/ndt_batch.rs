@@ -23,7 +23,8 @@ fn write_points(folder: &Path, name: &str, points: &[f64]) {
     write_npy(folder.join(name), &ArrayView::f64(&[points.len() / 3, 3], points)).unwrap();
 }
 
-/// A map `map.npz` of the hall, `n` scans of it in `scans/`, each moved a little further, and two poses.
+/// A map `map.npz` of the hall, `n` scans of it in `scans/`, each moved a little further, and two
+/// poses.
 fn setup(folder: &Path, n: usize) {
     let points = hall();
     write_points(folder, "hall.npy", &points);

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-/// `n` tiles of rough ground in `tiles/`, 20 m apart in their own frames, one with a point that is not finite; and their poses.
+/// `n` tiles of rough ground in `tiles/`, 20 m apart in their own frames, one with a point that is
+/// not finite; and their poses.
 pub(crate) fn setup(folder: &Path, n: usize) {
     fs::create_dir_all(folder.join("tiles")).unwrap();
     let mut poses = Vec::new();
@@ -70,7 +71,8 @@ fn the_blocks_are_one_plain_build() {
         assert!(all == plain, "{name}");
     }
     assert_eq!(rows(&at.join("whole")).len(), 6);
-    // Without --blocks a folder has blocks of 128 m, and the map is found from elsewhere under the same names.
+    // Without --blocks a folder has blocks of 128 m, and the map is found from elsewhere under the
+    // same names.
     run(at, &format!("{BUILD} --out wide")).expect(0);
     assert!(blocks(&at.join("wide")).len() < first.len());
     let again = run(
@@ -102,7 +104,8 @@ fn matching_reads_the_blocks_near_the_poses_and_finds_the_same() {
     assert!(told.err.contains("--min-points: cannot be used with the grid whole"), "{}", told.err);
 }
 
-/// One process for each input, all at the same time, then one for each block: what an array job does.
+/// One process for each input, all at the same time, then one for each block: what an array job
+/// does.
 #[test]
 fn an_array_job_makes_the_same_blocks() {
     let folder = tempfile::tempdir().unwrap();

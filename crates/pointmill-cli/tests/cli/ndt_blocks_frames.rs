@@ -1,4 +1,5 @@
-//! Maps by blocks: which blocks a scan needs, the origin that all workers share, sweeps of a sensor that moves.
+//! Maps by blocks: which blocks a scan needs, the origin that all workers share, sweeps of a sensor
+//! that moves.
 
 use crate::ndt_blocks::{blocks, rows, setup};
 use crate::{Run, names, run};
@@ -145,7 +146,8 @@ fn sensor(t: f64) -> Pose {
     start.compose(&Pose::exp(&[15.0, 0.2, 0.0, 0.0, 0.01, 0.5].map(|x| x * t)))
 }
 
-/// Five sweeps of points that stand still, by a sensor that moves: as it saw them, and where they stand.
+/// Five sweeps of points that stand still, by a sensor that moves: as it saw them, and where they
+/// stand.
 fn drive(folder: &Path) -> Vec<[f64; 3]> {
     fs::create_dir_all(folder.join("sweeps")).unwrap();
     let mut world = Vec::new();
@@ -173,7 +175,8 @@ fn drive(folder: &Path) -> Vec<[f64; 3]> {
     world
 }
 
-/// How far the mean of a cell is from the mean of the points that stand in it, at most, over all cells of more than 20 points.
+/// How far the mean of a cell is from the mean of the points that stand in it, at most, over all
+/// cells of more than 20 points.
 fn farthest(at: &Path, map: &str, world: &[[f64; 3]]) -> f64 {
     let (cells, lattice) = pointmill_data::read_ndt_map(at.join(map)).unwrap();
     let mut sums = BTreeMap::<[i32; 3], ([f64; 3], f64)>::new();
@@ -274,7 +277,8 @@ fn clouds_of_a_bag_are_deskewed_by_their_stamps() {
     assert!(all > 90 && deskewed > all - 3 && skewed < all / 4, "{all} {deskewed} {skewed}");
 }
 
-/// A folder of sweeps in the layout of Argoverse 2 has the poses of its log, by the times in the names of the sweeps.
+/// A folder of sweeps in the layout of Argoverse 2 has the poses of its log, by the times in the
+/// names of the sweeps.
 #[test]
 fn the_poses_of_a_log_are_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -311,7 +315,8 @@ fn the_poses_of_a_log_are_found() {
     let told =
         run(folder.path(), &format!("ndt build log/sensors/lidar {cells} --poses poses.txt --out tum.npz")).expect(0);
     assert!(arrays("tum.npz") == arrays("wanted.npz") && !told.err.contains("poses of the log"), "{}", told.err);
-    // Sweeps that are named have no poses unless they are given, and a sweep without a pose at its time fails.
+    // Sweeps that are named have no poses unless they are given, and a sweep without a pose at its
+    // time fails.
     let alone = "ndt build log/sensors/lidar/315966265259836000.feather";
     let told = run(folder.path(), &format!("{alone} {cells} --out alone.npz")).expect(0);
     assert!(!told.err.contains("poses of the log"), "{}", told.err);

@@ -224,7 +224,8 @@ fn times(path: &Path) -> Vec<String> {
     fs::read_to_string(path).unwrap().lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
 }
 
-/// Sweeps of a drive in the layout of Argoverse 2, published deskewed, with the poses that such a log has.
+/// Sweeps of a drive in the layout of Argoverse 2, published deskewed, with the poses that such a
+/// log has.
 fn write_log(at: &Path) {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/feather/log");
     let sweeps = at.join("log/sensors/lidar");
@@ -239,7 +240,8 @@ fn write_log(at: &Path) {
     }
 }
 
-/// The times of the poses of a log are those in the names of its sweeps, so that its own poses are the truth; its sweeps are not deskewed again.
+/// The times of the poses of a log are those in the names of its sweeps, so that its own poses are
+/// the truth; its sweeps are not deskewed again.
 #[test]
 fn a_log_of_argoverse_2_is_compared_with_its_own_poses() {
     let folder = tempfile::tempdir().unwrap();
@@ -291,7 +293,8 @@ fn a_real_log_is_compared_with_its_own_poses() {
     assert!(told.out.starts_with("2 poses, "), "{}", told.out);
 }
 
-/// A real road, if it is there: cut off at 30 m its surfaces say as little of the way as those of a tunnel, but what they say holds.
+/// A real road, if it is there: cut off at 30 m its surfaces say as little of the way as those of a
+/// tunnel, but what they say holds.
 #[test]
 fn a_real_road_is_no_tunnel() {
     let road = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/kitti04");
@@ -308,7 +311,8 @@ fn a_real_road_is_no_tunnel() {
     }
 }
 
-/// The poses of a bag have the stamps of its clouds, to the nanosecond, and are found again by `ndt build`.
+/// The poses of a bag have the stamps of its clouds, to the nanosecond, and are found again by
+/// `ndt build`.
 #[test]
 fn poses_of_a_bag_have_its_stamps() {
     for name in ["ouster_zstd", "velodyne_lz4", "hesai_none"] {

@@ -1,4 +1,5 @@
-//! `roi-pool` of many scenes: what belongs together, what fails among them, what is kept, several at a time.
+//! `roi-pool` of many scenes: what belongs together, what fails among them, what is kept, several
+//! at a time.
 
 use crate::{MANIFEST, Run, contents, counts, indices, names, run};
 use pointmill_io::{ArrayView, write_bin, write_npy};

@@ -1,4 +1,5 @@
-//! `roi-pool`: arrays of each layout, points in boxes, tables, lines, pictures, and what goes wrong.
+//! `roi-pool`: arrays of each layout, points in boxes, tables, lines, pictures, and what goes
+//! wrong.
 
 use crate::{command, finished, names, run};
 use pointmill::AnyArray;
@@ -16,7 +17,8 @@ const CHANNELS: usize = 3;
 /// The three files of `write_scene`.
 const FILES: &str = "--boxes b.npy --points p.npy --features f.npy";
 
-/// A scene as files: boxes, of which the last is empty, points of four columns, of which one is not finite, and features.
+/// A scene as files: boxes, of which the last is empty, points of four columns, of which one is not
+/// finite, and features.
 fn write_scene(folder: &Path) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let scene = RoiScene::street(BOXES, POINTS, 5);
     let mut boxes = scene.boxes.clone();

@@ -8,7 +8,8 @@ use std::path::Path;
 
 const ORIGIN: [f64; 3] = [515_000.0, 4_918_000.0, -1000.0];
 
-/// A floor with a ridge and a wall in UTM, on centimetres as surveys are; the lowest point is at -2 m.
+/// A floor with a ridge and a wall in UTM, on centimetres as surveys are; the lowest point is at -2
+/// m.
 fn points() -> Vec<[f64; 3]> {
     let mut points = Vec::new();
     for i in 0..80 {
@@ -149,7 +150,8 @@ fn maps_have_cells_about_their_origin_and_global_poses() {
     for (mean, (exact, _)) in cells.mean.iter().zip(wanted.values()) {
         assert!((0..3).all(|k| (mean[k] - exact[k]).abs() < 2e-6), "{mean:?} {exact:?}");
     }
-    // A scan of the map in its frame fits at the identity; one in the frame of a sensor at a pose of the map.
+    // A scan of the map in its frame fits at the identity; one in the frame of a sensor at a pose
+    // of the map.
     let aligned = |scan: &str, guess: &str| {
         let told = run(folder.path(), &format!("ndt align --map m.npz --scan {scan} {guess} --json")).expect(0);
         matrix(&told.data("frame")[0]["poses"][0])

@@ -1,4 +1,5 @@
-//! Threads that the system refuses: what was asked for is an error, and what was not is done without.
+//! Threads that the system refuses: what was asked for is an error, and what was not is done
+//! without.
 #![cfg(target_os = "linux")]
 
 use crate::{Run, command, contents, finished, run, write_boxes, write_cloud};

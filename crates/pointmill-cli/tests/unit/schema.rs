@@ -1,6 +1,8 @@
-//! Makes `docs/json.schema.json` and the records of `docs/json.md` from the types of the JSON lines.
+//! Makes `docs/json.schema.json` and the records of `docs/json.md` from the types of the JSON
+//! lines.
 //!
-//! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
+//! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without
+//! the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
 use crate::{convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};

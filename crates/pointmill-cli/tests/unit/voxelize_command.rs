@@ -11,7 +11,8 @@ struct Line {
     args: VoxelizeArgs,
 }
 
-/// Voxelizes a cloud on the twin, which fails after so many allocations or launches. Returns the frame and the bytes that were written.
+/// Voxelizes a cloud on the twin, which fails after so many allocations or launches. Returns the
+/// frame and the bytes that were written.
 fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame<Row>, Vec<u8>), InputError> {
     let folder = tempfile::tempdir().unwrap();
     let [input, out] = ["a.bin", "a.npz"].map(|name| folder.path().join(name));

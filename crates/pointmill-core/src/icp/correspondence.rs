@@ -4,7 +4,8 @@ use super::nearest::{distance_of, index_of, key, squared_distance};
 use super::neighbour_set::NearestAndOthers;
 use crate::float::sqrt;
 
-/// Part of a distance that rounding may have cost it, and more: an `f32` squared distance is within 3e-7 of the true one.
+/// Part of a distance that rounding may have cost it, and more: an `f32` squared distance is within
+/// 3e-7 of the true one.
 const ROUNDING: f64 = 1e-6;
 /// Squares below this may have lost digits by being small.
 const SMALL: f32 = 1e-30;
@@ -17,8 +18,9 @@ pub struct CachedCorrespondence {
     pub pair: u64,
     /// The nearest point at the last search, or `u32::MAX`.
     pub nearest: u32,
-    /// A lower bound of the squared distances of all points but the nearest and its copies, from where the point was at the last search. Copies have higher indices, or they
-    /// would be the nearest, and are as far from everywhere: none of them ever is.
+    /// A lower bound of the squared distances of all points but the nearest and its copies, from
+    /// where the point was at the last search. Copies have higher indices, or they would be the
+    /// nearest, and are as far from everywhere: none of them ever is.
     others: f32,
     /// Where it was.
     from: [f32; 3],
@@ -38,10 +40,11 @@ impl CachedCorrespondence {
         if self.pair < limit { index_of(self.pair) } else { u32::MAX }
     }
 
-    /// Returns true if the cached neighbour, or that there is none, is provably still the nearest; then the pair is that
-    /// of `q`.
+    /// Returns true if the cached neighbour, or that there is none, is provably still the nearest;
+    /// then the pair is that of `q`.
     ///
-    /// All other points were at least `others` away; moving by a step they are at least that less the step. Every distance carries what rounding may have cost it.
+    /// All other points were at least `others` away; moving by a step they are at least that less
+    /// the step. Every distance carries what rounding may have cost it.
     #[inline(always)]
     pub fn is_still_valid(&mut self, q: [f32; 3], target: impl FnOnce(u32) -> [f32; 3], limit: u64) -> bool {
         // False for NaN, which is where the first search is still to be made.
@@ -69,7 +72,8 @@ impl CachedCorrespondence {
         self.others = found.others;
     }
 
-    /// Takes the key that a search from `q` found, which says nothing of other points: the next pose needs a search again.
+    /// Takes the key that a search from `q` found, which says nothing of other points: the next
+    /// pose needs a search again.
     #[inline(always)]
     pub fn found_without_others(&mut self, q: [f32; 3], best: u64, limit: u64) {
         self.pair = best;
@@ -78,7 +82,8 @@ impl CachedCorrespondence {
     }
 }
 
-/// What the pair of source point `i` adds to a number that all pairs make together; sums of these wrap around, and their order does not matter.
+/// What the pair of source point `i` adds to a number that all pairs make together; sums of these
+/// wrap around, and their order does not matter.
 #[inline(always)]
 pub const fn hash(i: u32, index: u32) -> u64 {
     // Two rounds of multiplying and folding, so that each bit of both decides about all others.

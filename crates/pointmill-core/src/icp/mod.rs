@@ -1,8 +1,10 @@
-//! ICP arithmetic: nearest-neighbour distances, residuals and Jacobians of correspondences, and the pose update.
+//! ICP arithmetic: nearest-neighbour distances, residuals and Jacobians of correspondences, and the
+//! pose update.
 //!
 //! - [`nearest`]: squared distances and the bounds of boxes, which decide about neighbours;
 //! - [`neighbour_set`]: the neighbours that a search keeps;
-//! - [`correspondence`]: the pair of a point, cached from pose to pose, which often saves the search;
+//! - [`correspondence`]: the pair of a point, cached from pose to pose, which often saves the
+//!   search;
 //! - [`morton`]: an order along which near points are near, and where a tree over it splits;
 //! - [`neighbourhood`]: normals from the points around a point;
 //! - [`pairs`]: what a pair adds to the sums of each metric, and [`Robust`]s that weigh it;

@@ -56,7 +56,8 @@ const fn spread(x: u32) -> u64 {
     (x | x << 2) & 0x1249_2492_4924_9249
 }
 
-/// Where the sorted codes `first..end` split in two: the first code that has the highest bit in which they differ, or the middle where all are equal.
+/// Where the sorted codes `first..end` split in two: the first code that has the highest bit in
+/// which they differ, or the middle where all are equal.
 ///
 /// There are at least two codes; `code` gives the one at an index. Both parts have at least one.
 #[inline(always)]
@@ -94,8 +95,10 @@ pub const fn from_ordered(key: u32) -> f32 {
 
 /// The order of points that have one code.
 ///
-/// One point far away makes the cubes of all codes large. Points of a cube then follow the curve through their own box; those that are in one cube of that follow a curve through all
-/// floats, as steps of which their bits are taken. So only copies are equal, however far apart the scales of a cloud are, and any part of the order lies together.
+/// One point far away makes the cubes of all codes large. Points of a cube then follow the curve
+/// through their own box; those that are in one cube of that follow a curve through all floats, as
+/// steps of which their bits are taken. So only copies are equal, however far apart the scales of a
+/// cloud are, and any part of the order lies together.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubeOrder {
@@ -127,7 +130,8 @@ impl CubeOrder {
     }
 }
 
-/// Which of two points comes first where codes have all 32 bits of each axis: the axis whose numbers differ in the highest bit decides, of several the first.
+/// Which of two points comes first where codes have all 32 bits of each axis: the axis whose
+/// numbers differ in the highest bit decides, of several the first.
 #[inline(always)]
 fn along_floats(a: [f32; 3], b: [f32; 3]) -> Ordering {
     let (x, y, z) = ((ordered(a[0]), ordered(b[0])), (ordered(a[1]), ordered(b[1])), (ordered(a[2]), ordered(b[2])));

@@ -1,9 +1,11 @@
 //! Squared distances in `f32`, and lower bounds of them that rounding cannot break.
 //!
-//! A neighbour is a [`key`]: the bits of its squared distance above its index. The smallest key is the nearest point, of equally near ones that of the lowest index,
-//! whatever the order of the search.
+//! A neighbour is a [`key`]: the bits of its squared distance above its index. The smallest key is
+//! the nearest point, of equally near ones that of the lowest index, whatever the order of the
+//! search.
 
-/// The largest key that a search without a limit accepts: distances whose square overflows are none.
+/// The largest key that a search without a limit accepts: distances whose square overflows are
+/// none.
 pub const FARTHEST: u64 = key(f32::MAX, u32::MAX);
 
 /// The squared distance of two points: `(dx*dx + dy*dy) + dz*dz`, each operation rounded once.
@@ -18,7 +20,8 @@ pub fn squared_distance(a: [f32; 3], b: [f32; 3]) -> f32 {
     dx * dx + dy * dy + dz * dz
 }
 
-/// The key of a neighbour. Squares are never negative, so their bits have their order; NaN is above everything.
+/// The key of a neighbour. Squares are never negative, so their bits have their order; NaN is above
+/// everything.
 #[inline(always)]
 pub const fn key(squared_distance: f32, index: u32) -> u64 {
     (squared_distance.to_bits() as u64) << 32 | index as u64
@@ -36,7 +39,8 @@ pub const fn index_of(key: u64) -> u32 {
     key as u32
 }
 
-/// The key that neighbours within an inclusive distance are below. The limit's square is taken in `f64` and rounded once.
+/// The key that neighbours within an inclusive distance are below. The limit's square is taken in
+/// `f64` and rounded once.
 ///
 /// A key of index `u32::MAX` belongs to no point, so "below" is enough.
 #[inline(always)]
@@ -45,11 +49,13 @@ pub fn limit(max_distance: f64) -> u64 {
     if square < f32::MAX { key(square, u32::MAX) } else { FARTHEST }
 }
 
-/// A lower bound of the squared distances from `q` to all points of a box, as [`squared_distance`] rounds them.
+/// A lower bound of the squared distances from `q` to all points of a box, as [`squared_distance`]
+/// rounds them.
 ///
-/// Each axis takes the difference to the nearer face, or zero, and goes through the same operations. All of these are monotone after rounding too: a point in the box is
-/// no nearer along any axis, so no bound is above the rounded distance of a point in it. A search may pass over a box whose bound is above the best distance, and must
-/// look into one whose bound equals it.
+/// Each axis takes the difference to the nearer face, or zero, and goes through the same
+/// operations. All of these are monotone after rounding too: a point in the box is no nearer along
+/// any axis, so no bound is above the rounded distance of a point in it. A search may pass over a
+/// box whose bound is above the best distance, and must look into one whose bound equals it.
 #[inline(always)]
 pub fn bound(q: [f32; 3], low: [f32; 3], high: [f32; 3]) -> f32 {
     let (x, y, z) = (beyond(q[0], low[0], high[0]), beyond(q[1], low[1], high[1]), beyond(q[2], low[2], high[2]));

@@ -14,11 +14,12 @@ pub trait NeighbourSet {
     fn insert(&mut self, key: u64);
     /// A pruned subtree; `bound` is a lower bound of its squared distances.
     fn prune(&mut self, bound: f32);
-    /// Returns true if a box must be visited, else prunes it. Its points are at least as far as `bound` and have no index
-    /// below `lowest`; `one_place` returns true if all of them lie at one place.
+    /// Returns true if a box must be visited, else prunes it. Its points are at least as far as
+    /// `bound` and have no index below `lowest`; `one_place` returns true if all of them lie at one
+    /// place.
     ///
-    /// Of equally near points only the lowest indices count. So a box is pruned by its distance and its lowest index, or a
-    /// search would visit all copies of a point.
+    /// Of equally near points only the lowest indices count. So a box is pruned by its distance and
+    /// its lowest index, or a search would visit all copies of a point.
     fn should_visit(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool;
 }
 
@@ -59,7 +60,8 @@ impl NeighbourSet for Nearest {
 
 /// The nearest point, and how near a point at another place can be.
 ///
-/// Copies of the nearest point are as far as it from everywhere and have higher indices: they are never nearest, and are left out of account.
+/// Copies of the nearest point are as far as it from everywhere and have higher indices: they are
+/// never nearest, and are left out of account.
 #[derive(Clone, Copy, Debug)]
 pub struct NearestAndOthers<P> {
     /// The key of the nearest point so far, or that which points are to be below.
@@ -89,7 +91,8 @@ impl<P: Fn(u32) -> [f32; 3]> NearestAndOthers<P> {
         if self.margin > 0.0 {
             let wide = sqrt_f32(square) + self.margin;
             let wide = wide * wide;
-            // A limit is wide enough as it is; and rounding must not make the reach shorter than the best.
+            // A limit is wide enough as it is; and rounding must not make the reach shorter than
+            // the best.
             let most = if wide < f32::MAX { wide } else { f32::MAX };
             self.reach = if most > square { most } else { square };
         }
@@ -142,7 +145,9 @@ impl<P: Fn(u32) -> [f32; 3]> NeighbourSet for NearestAndOthers<P> {
             self.other(bound);
             return false;
         }
-        // None of these points is nearest. What is no nearer than others that are known says nothing of them, and neither do copies; the box of one place has that point's distance as its bound.
+        // None of these points is nearest. What is no nearer than others that are known says
+        // nothing of them, and neither do copies; the box of one place has that point's distance as
+        // its bound.
         bound < self.others && !(bound == distance_of(self.best) && one_place() && self.is_copy(least))
     }
 }
@@ -189,7 +194,8 @@ mod tests {
         let mut keep = alone(super::super::nearest::FARTHEST, 1.0);
         keep.insert(keys[2]);
         assert!(keep.should_visit(8.0, 9, || false) && keep.should_visit(9.0, 1, || true));
-        // Copies alone need no look and leave the others where they are; a box with more than copies needs one.
+        // Copies alone need no look and leave the others where they are; a box with more than
+        // copies needs one.
         assert!(!keep.should_visit(9.0, 3, || true) && keep.others == f32::INFINITY);
         assert!(keep.should_visit(9.0, 3, || false) && keep.should_visit(15.9, 3, || false));
         assert!(!keep.should_visit(16.1, 0, || false) && keep.others == 16.1);

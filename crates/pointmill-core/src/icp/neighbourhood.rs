@@ -2,7 +2,8 @@
 
 use crate::eigen::{ENTRIES, Eigen, Symmetric, eigen, eigen_each};
 
-/// A neighbourhood whose second spread is below this part of its largest is a line and has no normal: its points lie within a hundredth of its length.
+/// A neighbourhood whose second spread is below this part of its largest is a line and has no
+/// normal: its points lie within a hundredth of its length.
 const LINE: f64 = 1e-4;
 /// Fewest points that make a plane.
 pub const FEWEST: u32 = 3;
@@ -16,7 +17,8 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// Adds a neighbour. Offsets between points of `f32` are exact in `f64`, and small beside the coordinates, so one pass is enough.
+    /// Adds a neighbour. Offsets between points of `f32` are exact in `f64`, and small beside the
+    /// coordinates, so one pass is enough.
     #[inline(always)]
     pub fn add(&mut self, place: [f32; 3], neighbour: [f32; 3]) {
         let d = [
@@ -52,8 +54,8 @@ impl Neighbourhood {
         c
     }
 
-    /// The direction in which the neighbours spread least, of length one, sign not said; zeros where they make no plane: fewer than three, all at one place, or along a
-    /// line.
+    /// The direction in which the neighbours spread least, of length one, sign not said; zeros
+    /// where they make no plane: fewer than three, all at one place, or along a line.
     ///
     /// ```
     /// use pointmill_core::icp::neighbourhood::Neighbourhood;
@@ -76,7 +78,8 @@ impl Neighbourhood {
         core::array::from_fn(|i| direction(spreads[i].and(flat(of[i]))))
     }
 
-    /// How the neighbours spread: eigenvalues of the covariance as parts of their sum, and their directions; none where the neighbours make no plane.
+    /// How the neighbours spread: eigenvalues of the covariance as parts of their sum, and their
+    /// directions; none where the neighbours make no plane.
     #[inline(always)]
     pub fn plane(&self) -> Option<Eigen> {
         match self.spread() {
@@ -85,7 +88,8 @@ impl Neighbourhood {
         }
     }
 
-    /// The covariance as a part of its trace, so that squares within the rotations neither vanish nor overflow; none where the neighbours are too few, or at one place.
+    /// The covariance as a part of its trace, so that squares within the rotations neither vanish
+    /// nor overflow; none where the neighbours are too few, or at one place.
     #[inline(always)]
     fn spread(&self) -> Option<Symmetric> {
         if self.count < FEWEST {

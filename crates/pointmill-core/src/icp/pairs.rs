@@ -1,7 +1,8 @@
 //! What a pair of points adds to the sums of a metric.
 //!
-//! All sums begin alike: the number of pairs, the sum of their squared distances, the sum of weighted squared residuals, the sum of weights. The points are those of the
-//! clouds, never moved copies, so that nothing drifts from step to step.
+//! All sums begin alike: the number of pairs, the sum of their squared distances, the sum of
+//! weighted squared residuals, the sum of weights. The points are those of the clouds, never moved
+//! copies, so that nothing drifts from step to step.
 
 use super::Robust;
 use super::neighbourhood::is_normal;
@@ -10,14 +11,18 @@ use crate::rigid::{Rigid, cross, dot, rotate, subtract, wide};
 
 /// Sums that all metrics have.
 pub const HEAD: usize = 4;
-/// Sums of point-to-point: the head; source, target and their products, rows of the source, weighted.
+/// Sums of point-to-point: the head; source, target and their products, rows of the source,
+/// weighted.
 pub const POINT_TERMS: usize = HEAD + 3 + 3 + 9;
-/// Sums of point-to-plane and GICP: the head; the upper triangle of the Hessian by rows; the gradient.
+/// Sums of point-to-plane and GICP: the head; the upper triangle of the Hessian by rows; the
+/// gradient.
 pub const STEP_TERMS: usize = HEAD + 21 + 6;
-/// How thick GICP takes a surface to be, beside its width: the variances along the normal and across it.
+/// How thick GICP takes a surface to be, beside its width: the variances along the normal and
+/// across it.
 pub const THICKNESS: f64 = 1e-3;
 
-/// Where a step is taken: the pose, the point that rotations turn about, and the length that makes a turn a motion.
+/// Where a step is taken: the pose, the point that rotations turn about, and the length that makes
+/// a turn a motion.
 ///
 /// A step is a translation, and a rotation vector times `length`: all six in metres.
 #[repr(C)]
@@ -63,7 +68,8 @@ pub fn point_to_point(pose: &Rigid, kernel: &Robust, source: [f64; 3], target: [
     terms
 }
 
-/// The terms of a pair by the distance of the source from the target's plane, `n . (R s + t - q)`; none where the target has no normal.
+/// The terms of a pair by the distance of the source from the target's plane, `n . (R s + t - q)`;
+/// none where the target has no normal.
 #[inline(always)]
 pub fn point_to_plane(
     at: &Linearization,
@@ -100,9 +106,11 @@ pub fn point_to_plane(
     terms
 }
 
-/// The terms of a pair of surface patches, by `e^T (C_target + R C_source R^T)^-1 e` with `e = R s + t - q`; none where one has no normal.
+/// The terms of a pair of surface patches, by `e^T (C_target + R C_source R^T)^-1 e` with
+/// `e = R s + t - q`; none where one has no normal.
 ///
-/// Each patch is [`THICKNESS`] thick beside its width of one, as a variance. The matrix is that of the pose, and is held while the step is taken.
+/// Each patch is [`THICKNESS`] thick beside its width of one, as a variance. The matrix is that of
+/// the pose, and is held while the step is taken.
 #[inline(always)]
 pub fn generalized(
     at: &Linearization,
@@ -150,7 +158,8 @@ fn head<const K: usize>(terms: &mut [f64; K], distance: f64, residual: f64, weig
     terms[3] = weight;
 }
 
-/// The inverse of the sum of two patches' covariances, each `I - (1 - THICKNESS) n n^T`. Its determinant is at least four times the thickness.
+/// The inverse of the sum of two patches' covariances, each `I - (1 - THICKNESS) n n^T`. Its
+/// determinant is at least four times the thickness.
 #[inline(always)]
 fn combined(a: [f64; 3], b: [f64; 3]) -> Symmetric {
     const K: f64 = 1.0 - THICKNESS;

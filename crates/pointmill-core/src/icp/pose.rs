@@ -6,16 +6,20 @@ use crate::rigid::{Rigid, cross, dot, multiply, rotate, subtract, transpose};
 use crate::svd::{perpendicular, svd};
 use crate::trig::MAX_ANGLE;
 
-/// Directions whose eigenvalue is at most this fraction of the largest are unobservable, such as rotations about a line
-/// whose points lie within a ten-thousandth of its length. Steps leave them alone.
+/// Directions whose eigenvalue is at most this fraction of the largest are unobservable, such as
+/// rotations about a line whose points lie within a ten-thousandth of its length. Steps leave them
+/// alone.
 pub const OBSERVABLE: f64 = 1e-8;
-/// Products of coordinates that cancel to less than this part say nothing: points of `f32` differ by more, if they differ.
+/// Products of coordinates that cancel to less than this part say nothing: points of `f32` differ
+/// by more, if they differ.
 const CANCELLED: f64 = 1e-12;
 
-/// The pose that brings pairs nearest together by their squared distances, in closed form; `None` if no pair counts.
+/// The pose that brings pairs nearest together by their squared distances, in closed form; `None`
+/// if no pair counts.
 ///
-/// The rotation is always proper. What the pairs do not determine is as in `guess`: all of the rotation for pairs at one place, turns about the line for pairs along one,
-/// and then the turn away from the guess is the smallest that fits.
+/// The rotation is always proper. What the pairs do not determine is as in `guess`: all of the
+/// rotation for pairs at one place, turns about the line for pairs along one, and then the turn
+/// away from the guess is the smallest that fits.
 #[inline(always)]
 pub fn closest(terms: &[f64; POINT_TERMS], guess: &Rigid) -> Option<Rigid> {
     let w = terms[3];
@@ -116,12 +120,14 @@ fn about(v: [f64; 3], by: f64) -> Square<3> {
 
 /// The Hessian of half the sum of squared distances at a pose, all six directions in metres.
 ///
-/// Unlike products of first derivatives it also sees what pairs that do not fit say: of mirrored pairs that nothing holds against a turn.
+/// Unlike products of first derivatives it also sees what pairs that do not fit say: of mirrored
+/// pairs that nothing holds against a turn.
 #[inline(always)]
 pub fn point_hessian(terms: &[f64; POINT_TERMS], at: &Linearization) -> Square<6> {
     let w = terms[3];
     let (r, l) = (&at.pose.rotation, at.length);
-    // Arms y = (R s + t - c) / l of the sources and z = (q - c) / l of the targets: their sums and the sum of y z^T.
+    // Arms y = (R s + t - c) / l of the sources and z = (q - c) / l of the targets: their sums and
+    // the sum of y z^T.
     let offset = subtract(at.pose.translation, at.pivot);
     let turned = rotate(r, [terms[4], terms[5], terms[6]]);
     let sources = [turned[0] + w * offset[0], turned[1] + w * offset[1], turned[2] + w * offset[2]];
@@ -175,7 +181,8 @@ pub fn step_hessian(terms: &[f64; STEP_TERMS]) -> Square<6> {
     h
 }
 
-/// The pose after a step of Gauss and Newton along the directions that the pairs determine; `None` if they determine none.
+/// The pose after a step of Gauss and Newton along the directions that the pairs determine; `None`
+/// if they determine none.
 #[inline(always)]
 pub fn stepped(terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
     match stepped_if_determined(terms, at) {
@@ -228,7 +235,8 @@ fn moved(at: &Linearization, x: &[f64; 6]) -> Option<Rigid> {
     if finite(&pose) { Some(pose) } else { None }
 }
 
-/// The solution, if the traces of the matrix and of its inverse prove that every direction is observable: that is cheaper than eigenvalues, and the usual case.
+/// The solution, if the traces of the matrix and of its inverse prove that every direction is
+/// observable: that is cheaper than eigenvalues, and the usual case.
 #[inline(always)]
 fn determined(h: &Square<6>, b: &[f64; 6]) -> Option<[f64; 6]> {
     let lower = cholesky(h)?;
@@ -236,7 +244,8 @@ fn determined(h: &Square<6>, b: &[f64; 6]) -> Option<[f64; 6]> {
     if trace(h) * inverse_trace * OBSERVABLE < 1.0 { Some(solve(&lower, b)) } else { None }
 }
 
-/// The trace of the inverse of a matrix with this triangle: the sum of the squares of the triangle's own inverse.
+/// The trace of the inverse of a matrix with this triangle: the sum of the squares of the
+/// triangle's own inverse.
 #[inline(always)]
 fn inverse_trace(lower: &Square<6>) -> f64 {
     let mut inverse = [[0.0; 6]; 6];

@@ -5,7 +5,8 @@ use crate::float::sqrt;
 use crate::linear::Square;
 use crate::rigid::{Rigid, add, dot, rotate, subtract};
 
-/// A search looks farther than the nearest point by so many times the last step: steps become shorter, and points far from the pivot move more than most.
+/// A search looks farther than the nearest point by so many times the last step: steps become
+/// shorter, and points far from the pivot move more than most.
 const MARGIN: f64 = 3.0;
 
 /// Mean and covariance of points, by their number.
@@ -57,7 +58,8 @@ impl Spread {
     }
 }
 
-/// Metres by which searches look farther after a step, so that the next poses can do without: only where steps are short beside the distances of pairs does it pay.
+/// Metres by which searches look farther after a step, so that the next poses can do without: only
+/// where steps are short beside the distances of pairs does it pay.
 #[inline(always)]
 pub fn margin(step: f64, rmse: f64) -> f32 {
     if MARGIN * step < rmse { (MARGIN * step) as f32 } else { 0.0 }

@@ -73,12 +73,14 @@ pub struct Rules {
     pub step_tolerance: f64,
     /// Most steps.
     pub max_iterations: u64,
-    /// Not zero where the next pose is a function of the pairs alone: point-to-point without weights.
+    /// Not zero where the next pose is a function of the pairs alone: point-to-point without
+    /// weights.
     pub closed: u64,
 }
 
 impl Rules {
-    /// Whether a stage is over that has seen `pairs`, of which `changed` are not what they were, after `steps` of which the last was `step` metres.
+    /// Whether a stage is over that has seen `pairs`, of which `changed` are not what they were,
+    /// after `steps` of which the last was `step` metres.
     #[inline(always)]
     pub fn end(&self, pairs: f64, changed: u64, steps: u64, step: f64, size: f64) -> Option<End> {
         if pairs == 0.0 {

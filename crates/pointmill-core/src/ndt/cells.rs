@@ -1,13 +1,16 @@
-//! The cells of a map as normal distributions: what a map is once it is finished, wherever it was made or read.
+//! The cells of a map as normal distributions: what a map is once it is finished, wherever it was
+//! made or read.
 
 use crate::record;
 use alloc::vec::Vec;
 
 /// Cells as normal distributions, a row each.
 ///
-/// Callers may make cells of their own, for `NdtGrid::from_cells`: the struct has no other fields than these.
+/// Callers may make cells of their own, for `NdtGrid::from_cells`: the struct has no other fields
+/// than these.
 ///
-/// **Order**: rows by (z, y, x) of the cell. **Units**: metres, in the frame of the points. Symmetric matrices are their entries xx, xy, xz, yy, yz, zz.
+/// **Order**: rows by (z, y, x) of the cell. **Units**: metres, in the frame of the points.
+/// Symmetric matrices are their entries xx, xy, xz, yy, yz, zz.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NdtCells {
     /// `[V]`: the cell, along x, y, z.
@@ -24,7 +27,8 @@ pub struct NdtCells {
     pub inverse: Vec<[f64; 6]>,
     /// `[V]`: the eigenvalues of the covariance, ascending.
     pub eigenvalues: Vec<[f64; 3]>,
-    /// `[V]`: the direction in which the points vary least, of length one; its component of largest magnitude is positive.
+    /// `[V]`: the direction in which the points vary least, of length one; its component of largest
+    /// magnitude is positive.
     pub normal: Vec<[f64; 3]>,
     /// What became of points and cells.
     pub report: NdtReport,

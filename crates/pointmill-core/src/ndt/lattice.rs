@@ -4,7 +4,8 @@ use thiserror::Error;
 
 /// Steps of an offset along the edge of a cell.
 pub const STEPS: f64 = 1_048_576.0;
-/// Cells along each axis on either side of zero: coordinates of cells are -2^20 and above, and below 2^20.
+/// Cells along each axis on either side of zero: coordinates of cells are -2^20 and above, and
+/// below 2^20.
 pub const MAX_CELL: i32 = 1 << 20;
 
 /// A resolution that makes no lattice.
@@ -12,13 +13,17 @@ pub const MAX_CELL: i32 = 1 << 20;
 #[error("resolution: expected a size in metres, 3e-39 to 8.5e37, got {0}")]
 pub struct LatticeError(pub f64);
 
-/// Cubes of `resolution` metres that fill space, one corner of them at the origin: the same cells in every call, tile and device.
+/// Cubes of `resolution` metres that fill space, one corner of them at the origin: the same cells
+/// in every call, tile and device.
 ///
-/// The origin is the world's zero unless [`NdtLattice::about`] sets another. Points, centres and means are about it.
+/// The origin is the world's zero unless [`NdtLattice::about`] sets another. Points, centres and
+/// means are about it.
 ///
-/// **Arithmetic**: `inv = f32(1 / resolution)`; the edge of a cell is exactly `1 / inv`. For `f32` points the cell is `floor(p * inv)`, one correctly rounded `f32`
-/// product; for `f64` points the product is `f64`. The offset from the cell's centre is `rint((u - (cell + 1/2)) * 2^20)`, to even, with `u` the product in `f64`, which is exact for
-/// `f32` points, so that the offset is rounded once. A point that the rounding of the product lifts over a wall lies on that wall.
+/// **Arithmetic**: `inv = f32(1 / resolution)`; the edge of a cell is exactly `1 / inv`. For `f32`
+/// points the cell is `floor(p * inv)`, one correctly rounded `f32` product; for `f64` points the
+/// product is `f64`. The offset from the cell's centre is `rint((u - (cell + 1/2)) * 2^20)`, to
+/// even, with `u` the product in `f64`, which is exact for `f32` points, so that the offset is
+/// rounded once. A point that the rounding of the product lifts over a wall lies on that wall.
 ///
 /// ```
 /// use pointmill_core::ndt::NdtLattice;
@@ -121,7 +126,8 @@ impl NdtLattice {
         1.0 / self.inv as f64
     }
 
-    /// The place of a point; `None` if a coordinate is not finite or its cell is outside of the lattice.
+    /// The place of a point; `None` if a coordinate is not finite or its cell is outside of the
+    /// lattice.
     #[inline(always)]
     pub fn place<T: Coordinate>(&self, p: [T; 3]) -> Option<Place> {
         let mut place = Place { cell: [0; 3], offset: [0; 3] };
@@ -129,7 +135,8 @@ impl NdtLattice {
         let mut axis = 0;
         while axis < 3 {
             let product = p[axis].product(self.inv);
-            // Asked of the float: NaN and infinities are not inside, and a cast has a value to cast.
+            // Asked of the float: NaN and infinities are not inside, and a cast has a value to
+            // cast.
             inside &= (product >= -(MAX_CELL as f64)) & (product < MAX_CELL as f64);
             let cell = floor(product);
             place.cell[axis] = cell;

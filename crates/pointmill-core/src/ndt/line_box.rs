@@ -2,7 +2,8 @@
 
 use super::LinePlace;
 
-/// The box around some lines. Where it is small, an array with an element for each of its places finds lines without a search.
+/// The box around some lines. Where it is small, an array with an element for each of its places
+/// finds lines without a search.
 ///
 /// ```
 /// use pointmill_core::ndt::LineBox;

@@ -30,7 +30,8 @@ pub const fn in_lattice(cell: [i32; 3]) -> bool {
     inside
 }
 
-/// Where a line is: its number along x, then the numbers of its cells along y and z. All count from the least cell of the lattice.
+/// Where a line is: its number along x, then the numbers of its cells along y and z. All count from
+/// the least cell of the lattice.
 pub type LinePlace = [u32; 3];
 
 /// A line's place as a number whose order is that of (z, y, x).
@@ -45,7 +46,8 @@ const fn number(cell: i32) -> u32 {
     (cell + MAX_CELL) as u32
 }
 
-/// The cells of a grid among [`LINE`] that lie side by side along x. Rows go by (z, y, x), so that those of a line follow each other.
+/// The cells of a grid among [`LINE`] that lie side by side along x. Rows go by (z, y, x), so that
+/// those of a line follow each other.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
@@ -82,7 +84,8 @@ pub struct Reach {
     pub low: [i32; 3],
     /// The greatest.
     pub high: [i32; 3],
-    /// Strips of cells along x; 0 where a map has fewer rows than the box has lines, so that a search looks at all of them.
+    /// Strips of cells along x; 0 where a map has fewer rows than the box has lines, so that a
+    /// search looks at all of them.
     pub strips: u32,
 }
 
@@ -100,7 +103,8 @@ pub struct CellRows<L, M> {
 }
 
 impl<L: Fn(LinePlace) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
-    /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
+    /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point,
+    /// ascending, and the squared distance. No row is near a point that is not finite.
     #[inline(always)]
     pub fn each_within(&self, point: [f64; 3], radius: f64, visit: impl FnMut(u32, f64)) {
         if let Some(reach) = self.reach(point, radius) {
@@ -129,8 +133,9 @@ impl<L: Fn(LinePlace) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
         Some(Reach { low, high, strips: if all_rows { 0 } else { strips as u32 } })
     }
 
-    /// Part `part` of `parts` of what [`Self::each_within`] visits. The parts in succession visit all of it, in the same order. Of four parts of what is within an edge of a cell, each
-    /// has at most 16 rows: the cells lie in at most 16 strips of at most four.
+    /// Part `part` of `parts` of what [`Self::each_within`] visits. The parts in succession visit
+    /// all of it, in the same order. Of four parts of what is within an edge of a cell, each has at
+    /// most 16 rows: the cells lie in at most 16 strips of at most four.
     #[inline(always)]
     pub fn each_in_reach(
         &self,
@@ -162,8 +167,9 @@ impl<L: Fn(LinePlace) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
         self.each_of_strips(reach.low, reach.high, strips, None, consider);
     }
 
-    /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell
-    /// has none around it.
+    /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also
+    /// those that share a face with it, or of 27, all that touch it. A point without a cell has
+    /// none around it.
     #[inline(always)]
     pub fn each_around(&self, point: [f64; 3], cells: u32, visit: impl FnMut(u32)) {
         let Some(place) = self.lattice.place(point) else { return };
@@ -180,7 +186,9 @@ impl<L: Fn(LinePlace) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
         self.each_of_strips(low, high, (0, strips as u32), faces, visit);
     }
 
-    /// Calls `visit` with the rows of cells from `low` to `high`, ascending, in the strips along x from one number to before another; of `faces` only that cell and those that share a face with it.
+    /// Calls `visit` with the rows of cells from `low` to `high`, ascending, in the strips along x
+    /// from one number to before another; of `faces` only that cell and those that share a face
+    /// with it.
     #[inline(always)]
     fn each_of_strips(
         &self,

@@ -1,8 +1,10 @@
-//! Cells of normal distributions: where a point falls, sums that commute, and what they say of a cell.
+//! Cells of normal distributions: where a point falls, sums that commute, and what they say of a
+//! cell.
 //!
-//! A point's offset from the centre of its cell becomes a whole number of 2^-20 of the cell's edge. [`Moments`] are sums of such numbers and of their products:
-//! integers, so that any order, any number of threads, any device and any way of cutting a cloud into parts give the same sums, and a part can be taken away
-//! again. Only [`CellStats`] computes with fractions, once a cell.
+//! A point's offset from the centre of its cell becomes a whole number of 2^-20 of the cell's edge.
+//! [`Moments`] are sums of such numbers and of their products: integers, so that any order, any
+//! number of threads, any device and any way of cutting a cloud into parts give the same sums, and
+//! a part can be taken away again. Only [`CellStats`] computes with fractions, once a cell.
 
 #[cfg(feature = "alloc")]
 mod cells;

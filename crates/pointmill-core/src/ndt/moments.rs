@@ -71,8 +71,8 @@ impl Moments {
         Some(both)
     }
 
-    /// What is left without the points of `part`; `None` if they are not among them: a count or a sum of squares would be negative, or something be left of
-    /// no point.
+    /// What is left without the points of `part`; `None` if they are not among them: a count or a
+    /// sum of squares would be negative, or something be left of no point.
     pub const fn without(&self, part: &Self) -> Option<Self> {
         if part.count > self.count {
             return None;

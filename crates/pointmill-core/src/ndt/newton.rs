@@ -10,7 +10,8 @@ use crate::rigid::{dot, subtract};
 const LEAST_DAMPING: f64 = 1e-3;
 /// How often a matrix that is not positive definite gets more of its diagonal.
 const MAX_TRIES: u32 = 40;
-/// Two steps turn back on each other if the cosine between their translations is below this: Autoware's.
+/// Two steps turn back on each other if the cosine between their translations is below this:
+/// Autoware's.
 const TURNED_BACK: f64 = -0.9;
 
 /// Values of [`NdtAlignment::state`].
@@ -41,9 +42,11 @@ pub struct NdtLimits {
     pub hold: NdtHold,
 }
 
-/// Holds a pose near a base pose along one direction of the plane: the fit is less by `weight` times the square of the distance along it.
+/// Holds a pose near a base pose along one direction of the plane: the fit is less by `weight`
+/// times the square of the distance along it.
 ///
-/// Where a scan does not determine one direction, as in a tunnel, the pose stays at the base in that direction.
+/// Where a scan does not determine one direction, as in a tunnel, the pose stays at the base in
+/// that direction.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NdtHold {
@@ -86,7 +89,8 @@ impl NdtHold {
     }
 }
 
-/// An alignment under way: Newton's method, damped as Levenberg and Marquardt do, with steps of limited length; no step makes the fit worse.
+/// An alignment under way: Newton's method, damped as Levenberg and Marquardt do, with steps of
+/// limited length; no step makes the fit worse.
 ///
 /// What is added to the diagonal is a part of it, so that metres and radians are treated alike.
 #[repr(C)]
@@ -158,7 +162,8 @@ impl NdtAlignment {
             } else {
                 self.damping = if self.damping * 4.0 > LEAST_DAMPING { self.damping * 4.0 } else { LEAST_DAMPING };
             }
-            // A step is short near the best pose, or because much damping made it so; only the first is an end.
+            // A step is short near the best pose, or because much damping made it so; only the
+            // first is an end.
             if self.length < limits.epsilon && (self.damped == 0.0 || !better) {
                 self.state = state::CONVERGED;
                 return;
@@ -197,7 +202,8 @@ impl NdtAlignment {
         self.way = way;
     }
 
-    /// Sets the next candidate, with at least the present damping; with more where the Hessian is not positive definite, as far from the best pose.
+    /// Sets the next candidate, with at least the present damping; with more where the Hessian is
+    /// not positive definite, as far from the best pose.
     #[inline(always)]
     fn choose(&mut self, limits: &NdtLimits) -> bool {
         self.damped = self.damping;

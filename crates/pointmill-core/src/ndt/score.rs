@@ -11,7 +11,8 @@ pub const TERMS: usize = 30;
 /// Parts of [`PreparedPose::part_of_terms`].
 pub const TERMS_PARTS: usize = 4;
 
-/// Constants of a mixture of a Gaussian and a constant, fitted to a Gaussian: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009, equation 6.8.
+/// Constants of a mixture of a Gaussian and a constant, fitted to a Gaussian: Magnusson, The
+/// Three-Dimensional Normal-Distributions Transform, 2009, equation 6.8.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NdtScore {
@@ -21,7 +22,8 @@ pub struct NdtScore {
     pub d2: f64,
 }
 
-/// The parameters that an alignment optimizes: x, y, z in metres, then roll, pitch and yaw in radians; the rotation is `Rx(roll) * Ry(pitch) * Rz(yaw)`.
+/// The parameters that an alignment optimizes: x, y, z in metres, then roll, pitch and yaw in
+/// radians; the rotation is `Rx(roll) * Ry(pitch) * Rz(yaw)`.
 pub type PoseVector = [f64; 6];
 
 /// A pose made ready: the rotation and its derivatives by the angles.
@@ -36,11 +38,13 @@ pub struct PreparedPose {
     second: [[[f64; 3]; 3]; 6],
 }
 
-/// What a point adds: the sum of its terms, the largest, whether it has one; gradient, and Hessian as its upper triangle by rows, of minus the sum of terms.
+/// What a point adds: the sum of its terms, the largest, whether it has one; gradient, and Hessian
+/// as its upper triangle by rows, of minus the sum of terms.
 pub type Terms = [f64; TERMS];
 
 impl NdtScore {
-    /// The constants for cells of `unit` metres, with an outlier ratio of 0.55. Not for kernels: logarithms.
+    /// The constants for cells of `unit` metres, with an outlier ratio of 0.55. Not for kernels:
+    /// logarithms.
     ///
     /// ```
     /// let score = pointmill_core::ndt::NdtScore::new(2.0);
@@ -90,7 +94,8 @@ impl PreparedPose {
         add(rotate(&self.rotation, p), self.translation)
     }
 
-    /// The terms of a point `p` of the scan, by the chain rule from what the cells near it add up to.
+    /// The terms of a point `p` of the scan, by the chain rule from what the cells near it add up
+    /// to.
     #[inline(always)]
     pub fn terms(&self, p: [f64; 3], near: &NearTerms) -> Terms {
         let mut terms = [0.0; TERMS];
@@ -105,7 +110,8 @@ impl PreparedPose {
         terms
     }
 
-    /// Calls `set` with one of [`TERMS_PARTS`] parts of what [`Self::terms`] returns, and the places: what has to do with roll, pitch or yaw, and the rest.
+    /// Calls `set` with one of [`TERMS_PARTS`] parts of what [`Self::terms`] returns, and the
+    /// places: what has to do with roll, pitch or yaw, and the rest.
     #[inline(always)]
     pub fn part_of_terms(&self, part: usize, p: [f64; 3], near: &NearTerms, mut set: impl FnMut(usize, f64)) {
         let mut set = |at: usize, term: f64| set(at, if near.found { term } else { 0.0 });
@@ -147,10 +153,12 @@ impl PreparedPose {
     }
 }
 
-/// Values that a cell adds at a point near it: its term, and first and second derivatives of minus the term by x, y, z.
+/// Values that a cell adds at a point near it: its term, and first and second derivatives of minus
+/// the term by x, y, z.
 pub const NEAR_TERMS: usize = 10;
 
-/// What the cells near a point of a scan add up to, before the chain rule. Every cell near the point shares the rest.
+/// What the cells near a point of a scan add up to, before the chain rule. Every cell near the
+/// point shares the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NearTerms {
     /// Whether there is a cell.
@@ -162,7 +170,8 @@ pub struct NearTerms {
 }
 
 impl NearTerms {
-    /// What a cell with this mean and inverse covariance adds; `x` is the point in the frame of the map.
+    /// What a cell with this mean and inverse covariance adds; `x` is the point in the frame of the
+    /// map.
     #[inline(always)]
     pub fn of(score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &Symmetric) -> [f64; NEAR_TERMS] {
         let q = subtract(x, mean);

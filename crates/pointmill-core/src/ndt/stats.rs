@@ -9,8 +9,8 @@ use crate::eigen::{ENTRIES, Symmetric, eigen};
 pub enum Covariance {
     /// `S / (n - 1)`, without bias.
     Unbiased,
-    /// `(I + S) / (n - 1)` with I in square metres, as Autoware makes it: cells of few points are wide, and matching converges from farther away. The default
-    /// everywhere.
+    /// `(I + S) / (n - 1)` with I in square metres, as Autoware makes it: cells of few points are
+    /// wide, and matching converges from farther away. The default everywhere.
     #[default]
     Autoware,
     /// `S / n`.
@@ -40,16 +40,19 @@ pub struct CellStats {
     pub inverse: Symmetric,
     /// Its eigenvalues, ascending, as raised.
     pub eigenvalues: [f64; 3],
-    /// The direction in which the points vary least, of length one; its component of largest magnitude is positive.
+    /// The direction in which the points vary least, of length one; its component of largest
+    /// magnitude is positive.
     pub normal: [f64; 3],
     /// Whether an eigenvalue was raised.
     pub clamped: bool,
 }
 
 impl CellStats {
-    /// The statistics of a cell, or `None` for one that is degenerate: too few points for its covariance, or no extent at all.
+    /// The statistics of a cell, or `None` for one that is degenerate: too few points for its
+    /// covariance, or no extent at all.
     ///
-    /// **Arithmetic**: the scatter is centred in integers, exactly, but for a last fraction; then `f64`, one rounding an operation, in one order.
+    /// **Arithmetic**: the scatter is centred in integers, exactly, but for a last fraction; then
+    /// `f64`, one rounding an operation, in one order.
     ///
     /// ```
     /// use pointmill_core::ndt::{CellStats, Covariance, Moments, NdtLattice, StatsParams};
@@ -115,7 +118,8 @@ impl CellStats {
 fn covariance(moments: &Moments, step: f64, model: Covariance) -> Symmetric {
     let count = moments.count as i64;
     let n = moments.count as f64;
-    // Centred about the whole number nearest to the mean, products are exact as long as they fit, and wrap until they do.
+    // Centred about the whole number nearest to the mean, products are exact as long as they fit,
+    // and wrap until they do.
     let (mut near, mut rest) = ([0; 3], [0; 3]);
     let mut axis = 0;
     while axis < 3 {
@@ -143,7 +147,8 @@ fn covariance(moments: &Moments, step: f64, model: Covariance) -> Symmetric {
     out
 }
 
-/// The vector or its opposite: the component of largest magnitude, the first of equal ones, is positive.
+/// The vector or its opposite: the component of largest magnitude, the first of equal ones, is
+/// positive.
 #[inline(always)]
 fn upright(v: [f64; 3]) -> [f64; 3] {
     let mut largest = v[0];

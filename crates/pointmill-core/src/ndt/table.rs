@@ -8,9 +8,11 @@ use thiserror::Error;
 
 /// Sums over the points of each occupied cell of a map.
 ///
-/// **Order**: cells by (z, y, x), each once. **Units**: whole steps of the lattice, as [`Moments`] says.
+/// **Order**: cells by (z, y, x), each once. **Units**: whole steps of the lattice, as [`Moments`]
+/// says.
 ///
-/// The fields are public, so a table can hold anything; [`NdtMomentsTable::check`] says whether points can have made it.
+/// The fields are public, so a table can hold anything; [`NdtMomentsTable::check`] says whether
+/// points can have made it.
 ///
 /// ```
 /// use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable};
@@ -49,11 +51,13 @@ pub struct NdtTableError {
 }
 
 impl NdtMomentsTable {
-    /// The names of the columns: the cell, the count, the sums of the offsets and of their products.
+    /// The names of the columns: the cell, the count, the sums of the offsets and of their
+    /// products.
     pub const COLUMNS: [&str; 13] =
         ["x", "y", "z", "count", "sum_x", "sum_y", "sum_z", "xx", "xy", "xz", "yy", "yz", "zz"];
 
-    /// Checks everything: [`check_cells`](Self::check_cells), then [`check_points`](Self::check_points).
+    /// Checks everything: [`check_cells`](Self::check_cells), then
+    /// [`check_points`](Self::check_points).
     ///
     /// # Errors
     /// The first thing that is wrong.
@@ -62,7 +66,8 @@ impl NdtMomentsTable {
         self.check_points()
     }
 
-    /// Checks that cells ascend and lie in the lattice, and that their sums are such as points can have.
+    /// Checks that cells ascend and lie in the lattice, and that their sums are such as points can
+    /// have.
     ///
     /// # Errors
     /// The first row and column that is wrong.
@@ -107,7 +112,8 @@ fn check_row(row: usize, cell: [i32; 3], moments: &Moments) -> Result<(), NdtTab
     if !(1..=MAX_COUNT).contains(&moments.count) {
         return Err(wrong(in_row(3), format!("from 1 to {MAX_COUNT}"), moments.count));
     }
-    // An offset reaches half an edge to each side, so that no sum of them has more, and nothing computed of them overflows.
+    // An offset reaches half an edge to each side, so that no sum of them has more, and nothing
+    // computed of them overflows.
     let (half, count) = (STEPS as i64 / 2, i64::from(moments.count));
     let within = |column: usize, value: i64, low: i64, high: i64| {
         if (low..=high).contains(&value) {

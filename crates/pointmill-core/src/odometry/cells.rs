@@ -1,6 +1,7 @@
 //! Cells of space, and places in them.
 //!
-//! A place is a cell and an offset of `f32` from its corner, so that precision does not depend on how far the drive went.
+//! A place is a cell and an offset of `f32` from its corner, so that precision does not depend on
+//! how far the drive went.
 
 /// A place has a cell if it is nearer to the origin than so many cells along each axis.
 pub const FARTHEST: f64 = (1 << 20) as f64;
@@ -8,7 +9,8 @@ pub const FARTHEST: f64 = (1 << 20) as f64;
 pub const NO_CELL: u64 = u64::MAX;
 /// Cells about a cell, itself included.
 pub const AROUND: u32 = 27;
-/// Cells are taken to be nearer by this part of their size than rounding says, so that a search that passes over far cells is exact.
+/// Cells are taken to be nearer by this part of their size than rounding says, so that a search
+/// that passes over far cells is exact.
 const SLACK: f32 = 1e-6;
 
 /// The cell of a place, if it has one; a place that is not finite has none.
@@ -47,7 +49,8 @@ pub const fn beside(cell: [i32; 3], by: [i32; 3]) -> [i32; 3] {
     [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2]]
 }
 
-/// Which cell about a cell number `i` of [`AROUND`] is: the cell itself, then the others along x, y and z.
+/// Which cell about a cell number `i` of [`AROUND`] is: the cell itself, then the others along x, y
+/// and z.
 #[inline(always)]
 pub const fn around(i: u32) -> [i32; 3] {
     const MIDDLE: u32 = AROUND / 2;
@@ -94,7 +97,8 @@ pub fn squared(a: [f32; 3], b: [f32; 3]) -> f32 {
     d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
 }
 
-/// The square of the distance along an axis from an offset to the cell so many farther; no more than what [`squared`] gives for a point of that cell.
+/// The square of the distance along an axis from an offset to the cell so many farther; no more
+/// than what [`squared`] gives for a point of that cell.
 #[inline(always)]
 pub fn gap(at: f32, by: i32, size: f32) -> f32 {
     let gap = if by == 0 {
@@ -147,7 +151,8 @@ mod tests {
             prop_assert!((0..3).all(|k| (back[k] - p[k]).abs() < 1e-6 && (-1e-6..=size + 1e-6).contains(&f64::from(offset[k]))));
         }
 
-        /// What a search passes over is not nearer than it thinks, also by the rounding of offsets on borders.
+        /// What a search passes over is not nearer than it thinks, also by the rounding of offsets
+        /// on borders.
         #[test]
         fn gaps_are_lower_bounds(
             at in prop::array::uniform3(0f32..=1.0), other in prop::array::uniform3(0f32..=1.0), by in prop::array::uniform3(-3i32..=3),

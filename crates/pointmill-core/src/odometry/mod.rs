@@ -1,4 +1,5 @@
-//! Odometry: cells of the local map, surfaces about its points, what pairs say of a motion, and motion within a sweep.
+//! Odometry: cells of the local map, surfaces about its points, what pairs say of a motion, and
+//! motion within a sweep.
 //!
 //! - [`cells`]: which cell a place falls into, where it lies in it, and how far a cell beside is;
 //! - [`surface`]: the normal of a point of the map, and how sure it is;

@@ -2,7 +2,8 @@
 
 use crate::rigid::{add, cross};
 
-/// Terms of the exponential series. A quarter turn in half a sweep is off by 2e-4 of a point's distance, a tenth of that turn by 2e-13.
+/// Terms of the exponential series. A quarter turn in half a sweep is off by 2e-4 of a point's
+/// distance, a tenth of that turn by 2e-13.
 pub const TERMS: usize = 8;
 
 /// The moment that points are moved to, and the motion a second of the sensor.
@@ -19,7 +20,8 @@ impl Motion {
     /// Points stay where they are.
     pub const NONE: Self = Self { twist: [0.0; 6], moment: 0.0 };
 
-    /// A point as it is seen from where the sensor is at the moment, by the series of the exponential map.
+    /// A point as it is seen from where the sensor is at the moment, by the series of the
+    /// exponential map.
     #[inline(always)]
     pub fn apply(&self, p: [f64; 3], time: f64) -> [f64; 3] {
         let t = &self.twist;

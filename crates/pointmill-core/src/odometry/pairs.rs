@@ -7,10 +7,12 @@ use crate::icp::pairs::{Linearization, STEP_TERMS, point_to_plane};
 use crate::linear::Square;
 use crate::rigid::{add, cross, dot, subtract, wide};
 
-/// A pair speaks of a direction if its normal leans there by so many standard deviations of its tilt: noise makes normals of smooth walls lean along them.
+/// A pair speaks of a direction if its normal leans there by so many standard deviations of its
+/// tilt: noise makes normals of smooth walls lean along them.
 const SIGNIFICANT: f64 = 3.0;
 
-/// What a pair adds to the sums of an alignment by the distance from the plane; none where the target has no normal.
+/// What a pair adds to the sums of an alignment by the distance from the plane; none where the
+/// target has no normal.
 #[inline(always)]
 pub fn by_plane(
     at: &Linearization,
@@ -22,7 +24,8 @@ pub fn by_plane(
     point_to_plane(at, &Robust::GemanMcClure(width), source, target, normal.direction)
 }
 
-/// What a pair adds by the distance from the point: a point is three planes through it. Each pair counts once.
+/// What a pair adds by the distance from the point: a point is three planes through it. Each pair
+/// counts once.
 #[inline(always)]
 pub fn by_point(at: &Linearization, width: f64, source: [f64; 3], target: [f64; 3]) -> [f64; STEP_TERMS] {
     let kernel = Robust::GemanMcClure(width);
@@ -44,8 +47,9 @@ pub fn motion_of(direction: &[f64; 6], arm: [f64; 3]) -> [f64; 3] {
     add([x, y, z], cross([roll, pitch, yaw], arm))
 }
 
-/// What a pair sees of six directions: the weighted squares of how far a motion in each changes its residual, if that is more than the tilt of the normal explains; then the weighted squares of
-/// how far the point moves.
+/// What a pair sees of six directions: the weighted squares of how far a motion in each changes its
+/// residual, if that is more than the tilt of the normal explains; then the weighted squares of how
+/// far the point moves.
 #[inline(always)]
 pub fn seen(
     at: &Linearization,
@@ -106,7 +110,8 @@ mod tests {
         let up = Normal { direction: [0.0, 0.0, 1.0], tilt: 1e-4 };
         // Up, and the turns that lift a point at (2, 0, 0) of lengths: about y.
         assert_eq!(seen(&AT, 1.0, s, q, &up, &AXES), [0.0, 0.0, 1.0, 0.0, 4.0, 0.0, 1.0, 1.0, 1.0, 0.0, 4.0, 4.0]);
-        // A normal that leans by less than three deviations of its tilt says nothing of that direction.
+        // A normal that leans by less than three deviations of its tilt says nothing of that
+        // direction.
         let leaning = |by: f32| Normal { direction: [by, 0.0, 1.0], tilt: 1e-4 };
         assert_eq!(seen(&AT, 1.0, s, q, &leaning(0.029), &AXES)[0], 0.0);
         assert!(seen(&AT, 1.0, s, q, &leaning(0.031), &AXES)[0] > 0.0);

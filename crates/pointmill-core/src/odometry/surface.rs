@@ -15,11 +15,13 @@ const FLAT: f64 = 0.25;
 pub struct Normal {
     /// Of length one; its sign is not said.
     pub direction: [f32; 3],
-    /// The variance of its tilt, in radians squared, that the scatter of the points about the surface gives.
+    /// The variance of its tilt, in radians squared, that the scatter of the points about the
+    /// surface gives.
     pub tilt: f32,
 }
 
-/// The nearest points about a point, itself included; of equally near ones those that were offered first.
+/// The nearest points about a point, itself included; of equally near ones those that were offered
+/// first.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     at: [f32; 3],

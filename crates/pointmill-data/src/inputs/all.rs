@@ -39,7 +39,9 @@ pub type Stamped = (Scan, Option<i64>);
 type Opened = Result<(Stamped, f64), IoError>;
 
 impl Inputs {
-    /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument these are the sweeps of the built-in drive. An argument that can be no input is an error; an input that cannot be read fails in its turn.
+    /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument
+    /// these are the sweeps of the built-in drive. An argument that can be no input is an error; an
+    /// input that cannot be read fails in its turn.
     pub fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
         let (files, inputs) = Self::find_files(args, options)?;
         let mut sources = Vec::new();
@@ -81,7 +83,8 @@ impl Inputs {
         Self { options, drive: None, is_given: false, early: Mutex::default() }.settle_origin(sources)
     }
 
-    /// The same inputs about another origin: of `auto` the one of the first of `sources` that can be read.
+    /// The same inputs about another origin: of `auto` the one of the first of `sources` that can
+    /// be read.
     #[must_use]
     pub fn about<'a>(mut self, origin: LocalOrigin, sources: impl IntoIterator<Item = &'a Source>) -> Self {
         self.options.origin = origin;
@@ -97,7 +100,8 @@ impl Inputs {
         self
     }
 
-    /// The origin that the first of inputs that can be read is read about; `None` if none can be read.
+    /// The origin that the first of inputs that can be read is read about; `None` if none can be
+    /// read.
     pub fn origin_of(sources: &[Source], options: ReadOptions) -> Option<LocalOrigin> {
         Self { options, drive: None, is_given: false, early: Mutex::default() }.first_origin(sources)
     }
@@ -130,7 +134,8 @@ impl Inputs {
         }
     }
 
-    /// Whether coordinates of an input can move when they become `f32`: not those of raw rows, which have that type.
+    /// Whether coordinates of an input can move when they become `f32`: not those of raw rows,
+    /// which have that type.
     fn may_be_far(&self, source: &Source) -> bool {
         let raw = |format| matches!(format, Format::Kitti | Format::Nuscenes | Format::Bin);
         match source {
@@ -159,7 +164,8 @@ impl Inputs {
         }
     }
 
-    /// Reads the input, or makes the sweep in the frame of its sensor. Returns the milliseconds that it took, too.
+    /// Reads the input, or makes the sweep in the frame of its sensor. Returns the milliseconds
+    /// that it took, too.
     pub fn read(&self, source: &Source) -> Result<(Scan, f64), IoError> {
         self.read_stamped(source).map(|((scan, _), ms)| (scan, ms))
     }
@@ -194,12 +200,14 @@ impl Inputs {
         Ok((scan, None))
     }
 
-    /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
+    /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A
+    /// sweep of the drive is moved to the frame of its world, in `f64`.
     pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<ReadInput, IoError> {
         self.read_at(source, drop_zeros, None::<fn(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>)
     }
 
-    /// The same with the coordinates that `moved` returns for the input and its stamp, if there is such a function.
+    /// The same with the coordinates that `moved` returns for the input and its stamp, if there is
+    /// such a function.
     pub fn read_at(
         &self,
         source: &Source,
@@ -238,7 +246,8 @@ pub fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
     }
 }
 
-/// A number for people: of 15 digits, which every `f64` has, so without the noise of arithmetic in the last ones.
+/// A number for people: of 15 digits, which every `f64` has, so without the noise of arithmetic in
+/// the last ones.
 ///
 /// ```
 /// use pointmill_data::inputs::tidy;

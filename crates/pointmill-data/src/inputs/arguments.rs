@@ -1,4 +1,5 @@
-//! What arguments name: one file, the files of a folder or a pattern, the clouds of a bag, the standard input.
+//! What arguments name: one file, the files of a folder or a pattern, the clouds of a bag, the
+//! standard input.
 
 use super::find_inputs;
 use super::source::{BagCloud, STDIN, Source};
@@ -8,7 +9,8 @@ use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was cut after its last cloud.
+/// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was
+/// cut after its last cloud.
 ///
 /// # Errors
 /// A bag of which no topic is meant, or one of several.
@@ -47,7 +49,8 @@ pub fn is_bag(path: &Path) -> bool {
     Format::from_name(path) == Some(Format::Mcap)
 }
 
-/// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match a pattern. One that cannot be read fails in its turn.
+/// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match
+/// a pattern. One that cannot be read fails in its turn.
 pub fn files(arg: &Path) -> Result<Vec<Source>, DataError> {
     match find_inputs(&[arg]) {
         Ok(found) => Ok(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File)).collect()),
@@ -67,7 +70,8 @@ pub fn is_one_file(arg: &Path) -> bool {
     !arg.is_dir() && !is_bag(arg) && (arg.exists() || !is_pattern())
 }
 
-/// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
+/// Whether the arguments may name any number of files, so that `--out` is a folder however many are
+/// found.
 ///
 /// A path that does not exist counts as a folder unless it has the name of a cloud.
 pub fn may_be_many(args: &[PathBuf]) -> bool {

@@ -10,20 +10,25 @@ use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
 ///
-/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden ones, and without `.txt` and `.csv`, which
-///   beside clouds are mostly notes, times and poses;
-/// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches, whatever their extensions;
-/// - anything else means itself, whether it exists or not: a file that is missing fails when it is read, so that a batch goes on.
+/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden
+///   ones, and without `.txt` and `.csv`, which beside clouds are mostly notes, times and poses;
+/// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches,
+///   whatever their extensions;
+/// - anything else means itself, whether it exists or not: a file that is missing fails when it is
+///   read, so that a batch goes on.
 ///
-/// In folders and patterns only regular files count. A FIFO, a device, a socket, a symbolic link that leads out of the folder or to
-/// nothing, and a folder that cannot be read are errors in their places. The folder of a pattern is the part before its first wildcard.
-/// Folders, and symbolic links to them, are not entered but by `**` and by further parts of a pattern, and these do not follow links.
+/// In folders and patterns only regular files count. A FIFO, a device, a socket, a symbolic link
+/// that leads out of the folder or to nothing, and a folder that cannot be read are errors in their
+/// places. The folder of a pattern is the part before its first wildcard. Folders, and symbolic
+/// links to them, are not entered but by `**` and by further parts of a pattern, and these do not
+/// follow links.
 ///
 /// # Order
 /// Within a folder and a pattern natural: `2.bin` before `10.bin`.
 ///
 /// # Errors
-/// A folder without such a file, a pattern without a match or with a mistake, a folder that cannot be read.
+/// A folder without such a file, a pattern without a match or with a mistake, a folder that cannot
+/// be read.
 ///
 /// ```
 /// let found = pointmill_data::find_inputs(&["missing.bin"])?;
@@ -89,7 +94,8 @@ fn sort(files: &mut [Result<PathBuf, IoError>]) {
     files.sort_by(|a, b| natural_order(&path(a), &path(b)));
 }
 
-/// The path, if it is a regular file, or a link to one in the folder; `None` for a folder. All else may never end, or is not of the folder.
+/// The path, if it is a regular file, or a link to one in the folder; `None` for a folder. All else
+/// may never end, or is not of the folder.
 fn regular(path: PathBuf, folder: &Path) -> Option<Result<PathBuf, IoError>> {
     let refuse = |found: String| {
         let wanted = format!("a regular file, or a link to one in {}", folder.display());

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Compares paths part by part, and in each part runs of digits by their value: `a/2.bin` before `a/10.bin`.
+/// Compares paths part by part, and in each part runs of digits by their value: `a/2.bin` before
+/// `a/10.bin`.
 ///
 /// ```
 /// use std::cmp::Ordering;
@@ -25,7 +26,8 @@ fn natural_part(a: &OsStr, b: &OsStr) -> Ordering {
         let (Some(x), Some(y)) = (a.first(), b.first()) else { return a.len().cmp(&b.len()) };
         if x.is_ascii_digit() && y.is_ascii_digit() {
             let (m, n) = (take_number(&mut a), take_number(&mut b));
-            // Numbers of any length: the longer is larger, of equally long ones the first different digit decides.
+            // Numbers of any length: the longer is larger, of equally long ones the first different
+            // digit decides.
             match m.len().cmp(&n.len()).then_with(|| m.cmp(n)) {
                 Ordering::Equal => {}
                 unequal => return unequal,

@@ -1,7 +1,7 @@
 //! The paths that a pattern matches.
 //!
-//! The crate `glob` matches names here and walks nothing: its walk follows links to folders, so that two that lead back make more paths
-//! than can be walked.
+//! The crate `glob` matches names here and walks nothing: its walk follows links to folders, so
+//! that two that lead back make more paths than can be walked.
 
 use glob::Pattern;
 use pointmill_io::{Detail, IoError};
@@ -29,7 +29,8 @@ enum Part {
     Deep,
 }
 
-/// Walks over the folders that a pattern may match in, and no link to one behind its first wildcard.
+/// Walks over the folders that a pattern may match in, and no link to one behind its first
+/// wildcard.
 pub(crate) fn expand(pattern: &str) -> Result<Found, IoError> {
     let parse = |text: &str| {
         Pattern::new(text)
@@ -61,7 +62,8 @@ pub(crate) fn expand(pattern: &str) -> Result<Found, IoError> {
 
 struct Walk {
     parts: Vec<Part>,
-    /// Folders with the number of the part that was looked for in them: each only once, however many `**` lead there.
+    /// Folders with the number of the part that was looked for in them: each only once, however
+    /// many `**` lead there.
     seen: HashSet<(PathBuf, usize)>,
     found: Found,
 }

@@ -25,7 +25,8 @@ pub enum Source {
     Sweep(usize),
     /// The built-in street.
     Street,
-    /// An input that fails in its turn: a folder without a cloud, a pattern without a match, something in a folder that is no regular file, or a bag of several topics.
+    /// An input that fails in its turn: a folder without a cloud, a pattern without a match,
+    /// something in a folder that is no regular file, or a bag of several topics.
     Nothing(IoError),
 }
 
@@ -89,7 +90,8 @@ impl Source {
         if matches!(self, Self::Sweep(_)) { SYNTHETIC } else { scan.format.as_str() }
     }
 
-    /// The name without folder and extension, for the output file; `None` for an input that has none.
+    /// The name without folder and extension, for the output file; `None` for an input that has
+    /// none.
     pub fn stem(&self) -> Option<OsString> {
         match self {
             Self::File(path) => Some(stem(path)),
@@ -105,7 +107,8 @@ impl Source {
     }
 }
 
-/// A file's name without the extension of its format, or without its last one; byte for byte, so that names that are not UTF-8 differ too.
+/// A file's name without the extension of its format, or without its last one; byte for byte, so
+/// that names that are not UTF-8 differ too.
 pub fn stem(path: &Path) -> OsString {
     let name = path.file_name().unwrap_or_default();
     let nuscenes = Format::from_name(path) == Some(Format::Nuscenes);
@@ -120,8 +123,8 @@ pub fn stem(path: &Path) -> OsString {
     stem.as_os_str().to_owned()
 }
 
-/// A path in JSON, manifests and messages: with `/` between its parts on every platform. What is not UTF-8 in it is
-/// replaced.
+/// A path in JSON, manifests and messages: with `/` between its parts on every platform. What is
+/// not UTF-8 in it is replaced.
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }

@@ -1,5 +1,5 @@
-//! Inputs into a map by blocks: which inputs, about which origin, with which poses, and what becomes
-//! of each. The command, the Python package and its jobs on Ray all build maps by this.
+//! Inputs into a map by blocks: which inputs, about which origin, with which poses, and what
+//! becomes of each. The command, the Python package and its jobs on Ray all build maps by this.
 
 use super::blocks::{BlockMap, BlockRow, BlockSettings};
 use crate::inputs::{Inputs, ReadInput, Source, natural_order};
@@ -153,8 +153,8 @@ impl Build {
 
     /// Reads an input and adds it to the map. `sum` makes the moments of the points that were read.
     ///
-    /// The input's own error is returned within, once the map has a row with it: `reason` returns its
-    /// words, and `None` for an error that ends the run.
+    /// The input's own error is returned within, once the map has a row with it: `reason` returns
+    /// its words, and `None` for an error that ends the run.
     ///
     /// # Errors
     /// What the map refuses, which ends the run.
@@ -207,8 +207,8 @@ fn origin_of(known: Option<&BlockMap>, asked: LocalOrigin) -> LocalOrigin {
     }
 }
 
-/// Inputs in the natural order of their names, so that what the first decides does not depend on the
-/// order in which they were given.
+/// Inputs in the natural order of their names, so that what the first decides does not depend on
+/// the order in which they were given.
 fn in_natural_order(sources: &[Source]) -> Vec<&Source> {
     let mut sorted: Vec<_> = sources.iter().map(|source| (PathBuf::from(source.name()), source)).collect();
     sorted.sort_by(|(a, _), (b, _)| natural_order(a, b));

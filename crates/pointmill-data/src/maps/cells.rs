@@ -31,12 +31,14 @@ const MAP: &[Expected] = &[
     may(ORIGIN, F64, "3"),
 ];
 
-/// Writes the cells of a map as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes the cells of a map as an `.npz` archive, whole or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
-/// The arrays, a row for each cell, rows by (z, y, x): `coords` i32 `[V, 3]` (x, y, z), `mean` f64 `[V, 3]` in metres, `covariance` and
-/// `inv_covariance` f64 `[V, 3, 3]`, `counts` u32 `[V]`, `eigenvalues` and `normal` f64 `[V, 3]`; `resolution` f64 `[1]`, the edge of a cell in
-/// metres; and `report`, the [`NdtReport`](pointmill_core::ndt::NdtReport) as the bytes of JSON. Means are about the
-/// origin of the lattice; unless that is zero, `origin` f64 `[3]` in metres comes last.
+/// The arrays, a row for each cell, rows by (z, y, x): `coords` i32 `[V, 3]` (x, y, z), `mean` f64
+/// `[V, 3]` in metres, `covariance` and `inv_covariance` f64 `[V, 3, 3]`, `counts` u32 `[V]`,
+/// `eigenvalues` and `normal` f64 `[V, 3]`; `resolution` f64 `[1]`, the edge of a cell in metres;
+/// and `report`, the [`NdtReport`](pointmill_core::ndt::NdtReport) as the bytes of JSON. Means are
+/// about the origin of the lattice; unless that is zero, `origin` f64 `[3]` in metres comes last.
 ///
 /// **Determinism**: the same cells give the same bytes.
 ///
@@ -92,13 +94,15 @@ pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattic
 /// their means and inverses make sense, is checked where a map is made of them.
 ///
 /// # Errors
-/// As [`read_result`](crate::read_result); a resolution that makes no lattice, an origin beyond 1e12 m, matrices that are not symmetric, covariances,
-/// eigenvalues or normals that are not finite, variances or eigenvalues below 0, a report that is none.
+/// As [`read_result`](crate::read_result); a resolution that makes no lattice, an origin beyond
+/// 1e12 m, matrices that are not symmetric, covariances, eigenvalues or normals that are not
+/// finite, variances or eigenvalues below 0, a report that is none.
 pub fn read_ndt_map(from: impl Destination) -> Result<(NdtCells, NdtLattice), IoError> {
     read_ndt_map_within(from, &Limits::default())
 }
 
-/// Reads a map as [`read_ndt_map`] does, within limits of the caller's; of them [`Limits::max_memory`] and [`Limits::max_decoded_bytes`] count.
+/// Reads a map as [`read_ndt_map`] does, within limits of the caller's; of them
+/// [`Limits::max_memory`] and [`Limits::max_decoded_bytes`] count.
 ///
 /// # Errors
 /// As [`read_ndt_map`].
@@ -143,7 +147,8 @@ pub fn read_ndt_map_within(from: impl Destination, limits: &Limits) -> Result<(N
     Ok((cells, lattice))
 }
 
-/// Whether an `.npz` archive holds a map, and not something else such as a cloud. Only the names of its arrays are read.
+/// Whether an `.npz` archive holds a map, and not something else such as a cloud. Only the names of
+/// its arrays are read.
 ///
 /// # Errors
 /// What is no archive that is read; what the system refuses.

@@ -1,11 +1,11 @@
-//! Sums of an ndt map's cells as Arrow IPC files: columns that other programs read, and that come back as the same
-//! integers.
+//! Sums of an ndt map's cells as Arrow IPC files: columns that other programs read, and that come
+//! back as the same integers.
 //!
-//! A file has a row for each cell, with the columns `x`, `y`, `z` (`int32`), `count` (`uint32`), `sum_x`, `sum_y`,
-//! `sum_z`, `xx`, `xy`, `xz`, `yy`, `yz`, `zz` (`int64`), none of them null. The metadata of its schema has the keys
-//! `format` (`pointmill.ndt.moments`), `version` (`2`), `inv` (the reciprocal of a cell's edge, the eight hexadecimal
-//! digits of an `f32`), `resolution` (the edge in metres, for people), `points` and `nonfinite`; and `origin`, unless it
-//! is zero.
+//! A file has a row for each cell, with the columns `x`, `y`, `z` (`int32`), `count` (`uint32`),
+//! `sum_x`, `sum_y`, `sum_z`, `xx`, `xy`, `xz`, `yy`, `yz`, `zz` (`int64`), none of them null. The
+//! metadata of its schema has the keys `format` (`pointmill.ndt.moments`), `version` (`2`), `inv`
+//! (the reciprocal of a cell's edge, the eight hexadecimal digits of an `f32`), `resolution` (the
+//! edge in metres, for people), `points` and `nonfinite`; and `origin`, unless it is zero.
 
 use pointmill_core::LocalOrigin;
 use pointmill_core::array::Dtype;
@@ -31,15 +31,18 @@ fn columns() -> [(&'static str, Dtype); 13] {
     })
 }
 
-/// Writes sums as an Arrow IPC file, whole or not at all (see [`write_whole`](pointmill_io::write_whole)).
+/// Writes sums as an Arrow IPC file, whole or not at all (see
+/// [`write_whole`](pointmill_io::write_whole)).
 ///
-/// The file has a row for each cell: its coordinates, the count of its points, the sums of their offsets and of the
-/// products of these. The lattice and the numbers of points are metadata of the schema.
+/// The file has a row for each cell: its coordinates, the count of its points, the sums of their
+/// offsets and of the products of these. The lattice and the numbers of points are metadata of the
+/// schema.
 ///
 /// **Determinism**: equal tables give equal bytes.
 ///
 /// # Errors
-/// A table that [`read_ndt_moments`] would refuse, as [`IoError::InvalidArgument`]; what the system refuses.
+/// A table that [`read_ndt_moments`] would refuse, as [`IoError::InvalidArgument`]; what the system
+/// refuses.
 ///
 /// ```
 /// use pointmill_core::ndt::{Moments, NdtLattice};
@@ -56,7 +59,8 @@ pub fn write_ndt_moments(to: impl Destination, table: &NdtMomentsTable) -> Resul
     write_synced_moments(to, true, table)
 }
 
-/// As [`write_ndt_moments`]. Without `sync` the file may be shorter after a crash, which its readers find.
+/// As [`write_ndt_moments`]. Without `sync` the file may be shorter after a crash, which its
+/// readers find.
 pub(crate) fn write_synced_moments(to: impl Destination, sync: bool, table: &NdtMomentsTable) -> Result<(), IoError> {
     table.check().map_err(|e| IoError::InvalidArgument(detail(to.path(), e)))?;
     let lattice = &table.lattice;
@@ -83,18 +87,21 @@ pub(crate) fn write_synced_moments(to: impl Destination, sync: bool, table: &Ndt
     })
 }
 
-/// Reads the sums of an Arrow IPC file, as [`write_ndt_moments`] makes it, within [`Limits::default`].
+/// Reads the sums of an Arrow IPC file, as [`write_ndt_moments`] makes it, within
+/// [`Limits::default`].
 ///
-/// Files of other programs are read too, if they have these columns and this metadata, in one record batch or several.
+/// Files of other programs are read too, if they have these columns and this metadata, in one
+/// record batch or several.
 ///
 /// # Errors
-/// Any class of [`IoError`] about files: what is no such file, ends early, has another column, a null, cells out of order
-/// or out of the lattice, or sums that no points have.
+/// Any class of [`IoError`] about files: what is no such file, ends early, has another column, a
+/// null, cells out of order or out of the lattice, or sums that no points have.
 pub fn read_ndt_moments(from: impl Destination) -> Result<NdtMomentsTable, IoError> {
     read_ndt_moments_within(from, &Limits::default())
 }
 
-/// Reads the sums of an Arrow IPC file as [`read_ndt_moments`] does, within limits of the caller's; of them
+/// Reads the sums of an Arrow IPC file as [`read_ndt_moments`] does, within limits of the caller's;
+/// of them
 /// [`Limits::max_memory`] counts, for what is held of the file and once more for its rows, 96 bytes for each.
 ///
 /// # Errors

@@ -6,13 +6,15 @@ use pointmill_io::mcap::TimeOrigin;
 use pointmill_io::{Detail, IoError, Poses, Times};
 use std::path::Path;
 
-/// x, y, z of the points of a sweep in the frame of the poses, `[N, 3]` row-major: each point is moved by the pose of its own time.
+/// x, y, z of the points of a sweep in the frame of the poses, `[N, 3]` row-major: each point is
+/// moved by the pose of its own time.
 ///
-/// Between two poses the sensor moves and turns at constant speed, before the first and after the last one as beside them. A point without
-/// a time becomes NaN.
+/// Between two poses the sensor moves and turns at constant speed, before the first and after the
+/// last one as beside them. A point without a time becomes NaN.
 ///
-/// **Clock**: times from 1e9 s on count from 1970, as the times of the poses then do. Other times count from `stamp`, if there is one. Without
-/// a stamp the middle of the sweep has the time of the pose of `index`, as `pointmill odometry` writes poses. `path` names the poses in errors.
+/// **Clock**: times from 1e9 s on count from 1970, as the times of the poses then do. Other times
+/// count from `stamp`, if there is one. Without a stamp the middle of the sweep has the time of the
+/// pose of `index`, as `pointmill odometry` writes poses. `path` names the poses in errors.
 ///
 /// ```
 /// use pointmill_core::Pose;
@@ -27,8 +29,9 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// Fewer than two poses with times, a sweep without a pose, a number of times that is not that of the points, a sweep that is farther from
-/// the times of the poses than it is long, memory that is refused.
+/// Fewer than two poses with times, a sweep without a pose, a number of times that is not that of
+/// the points, a sweep that is farther from the times of the poses than it is long, memory that is
+/// refused.
 pub fn deskew(
     poses: &Poses,
     path: impl AsRef<Path>,

@@ -63,7 +63,8 @@ fn room(name: &str, values: usize) -> Result<Vec<f64>, IoError> {
     Ok(room)
 }
 
-/// The poses of the log of Argoverse 2 whose folder of sweeps is the only argument; a note names the file.
+/// The poses of the log of Argoverse 2 whose folder of sweeps is the only argument; a note names
+/// the file.
 pub fn log_poses(args: &[PathBuf], observer: &dyn Observer) -> Option<PathBuf> {
     let [folder] = args else { return None };
     let poses = find_log_poses(folder).filter(|_| folder.is_dir())?;
@@ -72,10 +73,12 @@ pub fn log_poses(args: &[PathBuf], observer: &dyn Observer) -> Option<PathBuf> {
 }
 
 impl InputPoses {
-    /// Reads the poses of a file, if there is one. If numbers decide and there are more poses than inputs, an input that fails says so.
+    /// Reads the poses of a file, if there is one. If numbers decide and there are more poses than
+    /// inputs, an input that fails says so.
     ///
     /// # Errors
-    /// A file that cannot be read, which is an error of usage; deskewing without poses, or with poses without times.
+    /// A file that cannot be read, which is an error of usage; deskewing without poses, or with
+    /// poses without times.
     pub fn read(
         path: Option<&Path>,
         deskew: Deskew,
@@ -104,8 +107,8 @@ impl InputPoses {
         DataError::option("deskew", "needs --poses with times, got none")
     }
 
-    /// With poses that were read, or that no file has: `path` names them in errors. If numbers decide
-    /// and there are more poses than inputs, the error is that of one more input.
+    /// With poses that were read, or that no file has: `path` names them in errors. If numbers
+    /// decide and there are more poses than inputs, the error is that of one more input.
     ///
     /// # Errors
     /// Deskewing by poses without times.
@@ -157,10 +160,12 @@ impl InputPoses {
         self.deskew
     }
 
-    /// x, y, z of an input in the frame of the poses, `[N, 3]` row-major: moved by its pose, or deskewed.
+    /// x, y, z of an input in the frame of the poses, `[N, 3]` row-major: moved by its pose, or
+    /// deskewed.
     ///
     /// # Errors
-    /// An input without a pose; where sweeps must be deskewed one without times; as [`Poses::deskew`].
+    /// An input without a pose; where sweeps must be deskewed one without times; as
+    /// [`Poses::deskew`].
     pub fn moved(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Vec<f64>, IoError> {
         // Finding times takes memory that is not asked for first, a value or two for each point.
         drop(room(name, 2 * scan.cloud.len())?);

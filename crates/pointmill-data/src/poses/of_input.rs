@@ -7,8 +7,9 @@ use std::path::Path;
 /// How far a stamp may be from the time of its pose, in seconds: files of poses round times.
 const STAMP_TOLERANCE: f64 = 1e-3;
 
-/// The number of the pose of an input: with a stamp in seconds, and if the poses have times, the nearest one, which is at most a
-/// millisecond away; else the pose of the input's number. `path` names the poses in errors.
+/// The number of the pose of an input: with a stamp in seconds, and if the poses have times, the
+/// nearest one, which is at most a millisecond away; else the pose of the input's number. `path`
+/// names the poses in errors.
 ///
 /// ```
 /// use pointmill_core::Pose;
@@ -37,8 +38,9 @@ pub fn pose_of(poses: &Poses, path: impl AsRef<Path>, index: usize, stamp: Optio
     })
 }
 
-/// The same of a sweep whose points have times: the pose of its stamp, else the one nearest to the middle of its times, which poses of
-/// `pointmill odometry` belong to. Points out of range may move that middle by a twentieth of the sweep.
+/// The same of a sweep whose points have times: the pose of its stamp, else the one nearest to the
+/// middle of its times, which poses of `pointmill odometry` belong to. Points out of range may move
+/// that middle by a twentieth of the sweep.
 ///
 /// # Errors
 /// As [`pose_of`].
@@ -58,7 +60,8 @@ pub fn pose_of_sweep(
     near.filter(|i| *i < poses.poses.len()).map_or(found, Ok)
 }
 
-/// The number of the nearest of ascending times, of two equally near ones the earlier; `None` if it is too far.
+/// The number of the nearest of ascending times, of two equally near ones the earlier; `None` if it
+/// is too far.
 fn nearest(times: &[f64], stamp: f64, within: f64) -> Option<usize> {
     let after = times.partition_point(|time| *time < stamp);
     let away = |i: &usize| (times[*i] - stamp).abs();

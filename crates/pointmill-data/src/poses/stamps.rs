@@ -1,4 +1,5 @@
-//! When sweeps were taken: stamps of bags, and times that Argoverse 2 has in the names of its sweeps.
+//! When sweeps were taken: stamps of bags, and times that Argoverse 2 has in the names of its
+//! sweeps.
 
 use pointmill_io::mcap::TimeOrigin;
 use pointmill_io::{Dataset, Format};
@@ -10,8 +11,8 @@ const LOG_SWEEPS: &str = "sensors/lidar";
 /// Seconds from a stamp beyond which times of points are of a clock of their own.
 const FARTHEST: f64 = 2.0;
 
-/// The poses of the log of Argoverse 2 that a sweep, or the folder of its sweeps, belongs to: `city_SE3_egovehicle.feather` beside
-/// `sensors/lidar`, if it is there.
+/// The poses of the log of Argoverse 2 that a sweep, or the folder of its sweeps, belongs to:
+/// `city_SE3_egovehicle.feather` beside `sensors/lidar`, if it is there.
 ///
 /// ```
 /// assert_eq!(pointmill_data::find_log_poses("missing/sensors/lidar/315966265259836000.feather"), None);
@@ -21,7 +22,8 @@ pub fn find_log_poses(sweeps: impl AsRef<Path>) -> Option<PathBuf> {
     Some(folder.parent()?.parent()?.join(LOG_POSES)).filter(|path| path.is_file())
 }
 
-/// The time of a sweep of Argoverse 2 in seconds, from its name: a `.feather` file in a folder `sensors/lidar`, named by its nanoseconds.
+/// The time of a sweep of Argoverse 2 in seconds, from its name: a `.feather` file in a folder
+/// `sensors/lidar`, named by its nanoseconds.
 ///
 /// ```
 /// use pointmill_data::log_stamp;
@@ -44,7 +46,8 @@ pub fn log_stamp_ns(sweep: impl AsRef<Path>) -> Option<u64> {
     sweep.file_stem()?.to_str()?.parse().ok().filter(|_| is_sweep)
 }
 
-/// Whether a sweep was published without the motion of the sensor within it: its data set says so, or it is in a log of Argoverse 2 with poses.
+/// Whether a sweep was published without the motion of the sensor within it: its data set says so,
+/// or it is in a log of Argoverse 2 with poses.
 ///
 /// ```
 /// use pointmill_data::is_deskewed;
@@ -56,10 +59,12 @@ pub fn is_deskewed(sweep: impl AsRef<Path>, dataset: Option<Dataset>) -> bool {
     dataset.is_some_and(Dataset::is_deskewed) || log_stamp_ns(sweep).is_some() && find_log_poses(sweep).is_some()
 }
 
-/// The moment that the pose of a sweep with a stamp belongs to, in nanoseconds of the clock of stamps.
+/// The moment that the pose of a sweep with a stamp belongs to, in nanoseconds of the clock of
+/// stamps.
 ///
-/// `time` is the moment in seconds of the clock of the points, where the sweep was deskewed to it. From 1e9 s on it counts from 1970, up to 2 s from
-/// the stamp; of another clock it says nothing. Without a time the moment is the stamp.
+/// `time` is the moment in seconds of the clock of the points, where the sweep was deskewed to it.
+/// From 1e9 s on it counts from 1970, up to 2 s from the stamp; of another clock it says nothing.
+/// Without a time the moment is the stamp.
 ///
 /// ```
 /// use pointmill_data::moment_ns;

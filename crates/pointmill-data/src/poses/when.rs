@@ -15,7 +15,8 @@ pub enum Deskew {
 }
 
 impl Deskew {
-    /// Whether sweeps with times are deskewed. What was taken out before they were published is not taken out again.
+    /// Whether sweeps with times are deskewed. What was taken out before they were published is not
+    /// taken out again.
     pub fn applies_to(self, sources: &[Source], inputs: &Inputs) -> bool {
         match self {
             Self::Auto => !sources.iter().any(|source| inputs.is_deskewed(source)),

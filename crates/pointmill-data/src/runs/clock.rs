@@ -12,7 +12,8 @@ pub(super) struct Clock {
 impl Clock {
     /// The seconds of the next pose, those of the one before being `last`.
     ///
-    /// They are those of the points' clock. Where it has none, or runs back, they go on by the interval of the sweeps.
+    /// They are those of the points' clock. Where it has none, or runs back, they go on by the
+    /// interval of the sweeps.
     pub(super) fn seconds(&mut self, last: Option<f64>, step: &Step) -> f64 {
         let seconds = match (last, step.time) {
             (None, time) => time.unwrap_or(0.0),

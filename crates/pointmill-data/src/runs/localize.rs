@@ -19,7 +19,8 @@ pub struct LocalizeRun {
 }
 
 impl LocalizeRun {
-    /// A run of a localizer that has a pose to start from or searches for one. `drop_zeros` leaves out points at (0, 0, 0).
+    /// A run of a localizer that has a pose to start from or searches for one. `drop_zeros` leaves
+    /// out points at (0, 0, 0).
     pub fn new(localizer: Localizer, drop_zeros: bool) -> Self {
         Self { localizer, drop_zeros, trajectory: Trajectory::default(), statuses: FixStatuses::default() }
     }
@@ -34,7 +35,8 @@ impl LocalizeRun {
         &mut self.localizer
     }
 
-    /// Reads a scan of the inputs and takes it. One that cannot be used has the pose that was expected.
+    /// Reads a scan of the inputs and takes it. One that cannot be used has the pose that was
+    /// expected.
     ///
     /// # Errors
     /// What ends the run: a device that no longer answers, the observer.

@@ -1,5 +1,5 @@
-//! Runs of odometry and localization over inputs: what becomes of an input that cannot be used, when and where each
-//! pose is, and what is unusual about it.
+//! Runs of odometry and localization over inputs: what becomes of an input that cannot be used,
+//! when and where each pose is, and what is unusual about it.
 
 mod clock;
 mod localize;
@@ -44,8 +44,8 @@ type Pushed<T> = (T, f64, Result<Scan, DataError>);
 
 /// Pushes an input that was read, with the times of its points if there are some.
 ///
-/// The sensor also moved during an input that cannot be used. Such an input is pushed without points, and the pose goes
-/// on as it was expected.
+/// The sensor also moved during an input that cannot be used. Such an input is pushed without
+/// points, and the pose goes on as it was expected.
 fn push_or_skip<T>(
     input: &str,
     read: Result<(Scan, Option<Vec<f64>>), DataError>,

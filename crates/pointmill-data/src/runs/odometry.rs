@@ -45,10 +45,12 @@ impl OdometryRun {
         })
     }
 
-    /// Reads a sweep of the inputs and takes it. One that cannot be used has the pose that was expected.
+    /// Reads a sweep of the inputs and takes it. One that cannot be used has the pose that was
+    /// expected.
     ///
     /// # Errors
-    /// What ends the run: a device that no longer answers, memory that was refused amid a sweep, the observer.
+    /// What ends the run: a device that no longer answers, memory that was refused amid a sweep,
+    /// the observer.
     pub fn push(
         &mut self,
         inputs: &Inputs,
@@ -142,7 +144,8 @@ impl OdometryRun {
 
 /// When the pose of a sweep with a stamp is, in nanoseconds of the clock of stamps.
 ///
-/// The pose of a sweep that is deskewed belongs to the middle of the sweep, whatever moment its stamp is.
+/// The pose of a sweep that is deskewed belongs to the middle of the sweep, whatever moment its
+/// stamp is.
 pub fn pose_stamp_ns(stamp_ns: Option<i64>, step: &Step, params: &OdometryParams) -> Option<i64> {
     stamp_ns.map(|stamp| moment_ns(stamp, step.time.filter(|_| params.deskew)))
 }

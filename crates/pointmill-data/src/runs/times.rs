@@ -48,7 +48,8 @@ impl SweepTimes {
         self.column.as_ref()
     }
 
-    /// Notes once which times were found and whether they are used to deskew, or why there are none.
+    /// Notes once which times were found and whether they are used to deskew, or why there are
+    /// none.
     pub(super) fn note(&mut self, found: Option<&Times>, observer: &dyn Observer) {
         if std::mem::replace(&mut self.begun, true) {
             return;
@@ -64,8 +65,8 @@ impl SweepTimes {
         observer.note(&format!("times of points: column {} in {}; {used}", times.name, times.unit));
     }
 
-    /// The times of a sweep in seconds as its file counts them. Those that do not go with the sweeps before are left out
-    /// with a warning.
+    /// The times of a sweep in seconds as its file counts them. Those that do not go with the
+    /// sweeps before are left out with a warning.
     ///
     /// # Errors
     /// A sweep without times, if all sweeps must be deskewed.

@@ -6,7 +6,8 @@ use pointmill_io::{IoError, PoseFormat, Poses, write_poses, write_stamped_poses}
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// Nanoseconds that stamps differ by at least: files are read as `f64` of seconds, which since 1970 are 240 ns apart.
+/// Nanoseconds that stamps differ by at least: files are read as `f64` of seconds, which since 1970
+/// are 240 ns apart.
 const LEAST_STEP: i64 = 1000;
 
 /// The format of the file of a trajectory.
@@ -26,7 +27,8 @@ pub struct Trajectory {
     poses: Vec<Pose>,
     /// Seconds of each pose by the clock of the points, ascending.
     seconds: Vec<f64>,
-    /// Nanoseconds of each pose by the clock of stamps, ascending; empty until an input has a stamp.
+    /// Nanoseconds of each pose by the clock of stamps, ascending; empty until an input has a
+    /// stamp.
     stamps_ns: Vec<i64>,
 }
 
@@ -42,11 +44,11 @@ pub(super) struct Added {
 }
 
 impl Trajectory {
-    /// Adds a pose at `seconds` of the clock of the points, which is after the last, and at the nanoseconds of its stamp,
-    /// if it has one.
+    /// Adds a pose at `seconds` of the clock of the points, which is after the last, and at the
+    /// nanoseconds of its stamp, if it has one.
     ///
-    /// Where a run has stamps, a pose without one, or with one that does not come after the time before, is as long after
-    /// the pose before as their seconds say.
+    /// Where a run has stamps, a pose without one, or with one that does not come after the time
+    /// before, is as long after the pose before as their seconds say.
     pub(super) fn push(&mut self, pose: Pose, seconds: f64, stamp_ns: Option<i64>) -> Added {
         let since = |before: f64| ((seconds - before) * 1e9).round() as i64;
         let mut is_late = false;
@@ -80,7 +82,8 @@ impl Trajectory {
         self.seconds.last().copied()
     }
 
-    /// Writes the poses, with their times if the format has some. Returns the SHA-256 of the file, in hexadecimal digits.
+    /// Writes the poses, with their times if the format has some. Returns the SHA-256 of the file,
+    /// in hexadecimal digits.
     ///
     /// # Errors
     /// What the system refuses.
@@ -125,7 +128,8 @@ mod tests {
         assert_eq!(written(&[(0.0, None), (0.1, None)]), (vec![false; 2], "0 0.1".into()));
         let stamped = written(&[(0.0, at(1)), (0.1, at(100_000_002)), (0.2, at(300_000_003))]);
         assert_eq!(stamped, (vec![false; 3], "1700000000.000000001 1700000000.100000002 1700000000.300000003".into()));
-        // Sweeps without a stamp, at the beginning and amid, and stamps that run back or stand still.
+        // Sweeps without a stamp, at the beginning and amid, and stamps that run back or stand
+        // still.
         let mixed = written(&[(0.0, None), (0.1, at(0)), (0.2, None), (0.3, at(150_000_000)), (0.4, at(400_000_000))]);
         let wanted = "1699999999.9 1700000000 1700000000.1 1700000000.15 1700000000.4";
         assert_eq!(mixed, (vec![false; 5], wanted.into()));

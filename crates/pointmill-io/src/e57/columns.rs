@@ -19,7 +19,8 @@ pub(super) struct Layout {
     pub(super) cartesian: Option<([usize; 3], Option<usize>)>,
     /// The same for range, azimuth and elevation.
     pub(super) spherical: Option<([usize; 3], Option<usize>)>,
-    /// The other columns: where the value is, the flag that says that it is not valid, and name and type.
+    /// The other columns: where the value is, the flag that says that it is not valid, and name and
+    /// type.
     pub(super) others: Vec<(usize, Option<usize>, Field)>,
     /// The values of a point in the file.
     pub(super) types: Vec<RecordDataType>,
@@ -28,7 +29,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a scan, checked: names that differ, coordinates, and values that take bytes of the file.
+    /// The layout of a scan, checked: names that differ, coordinates, and values that take bytes of
+    /// the file.
     pub(super) fn new(path: &Path, scan: &PointCloud, length: u64) -> Result<Self, IoError> {
         let wrong =
             |field: &str, wanted: &str, found: String| fault!(path, BadHeader, "prototype: {field}", wanted, found);

@@ -21,10 +21,12 @@ pub(super) const MAGIC: &[u8; 8] = b"ASTM-E57";
 const PAGE: u64 = 1024;
 const CONTENT: u64 = 1020;
 
-/// Bytes of content that are read together: at first a few, then more and more, up to a packet and the header of the next.
+/// Bytes of content that are read together: at first a few, then more and more, up to a packet and
+/// the header of the next.
 const TOGETHER: [usize; 2] = [2 << 10, 68 << 10];
 
-/// A reader that seeks only where it is not yet: the decoder seeks before each page, and a buffer would be filled anew.
+/// A reader that seeks only where it is not yet: the decoder seeks before each page, and a buffer
+/// would be filled anew.
 pub(super) struct Pages<'a> {
     reader: &'a mut dyn ReadSeek,
     at: u64,
@@ -108,7 +110,8 @@ impl Seek for Pages<'_> {
     }
 }
 
-/// Opens a file: its length is checked, then all checksums, then its description is checked and parsed. Its scans, and its length.
+/// Opens a file: its length is checked, then all checksums, then its description is checked and
+/// parsed. Its scans, and its length.
 pub(super) fn open<'a>(
     path: &Path,
     reader: &'a mut dyn ReadSeek,
@@ -148,7 +151,8 @@ pub(super) fn open<'a>(
     Ok((scans, pages, length))
 }
 
-/// The decoder's error: what the system refused, a checksum, an end too early, or what is not valid.
+/// The decoder's error: what the system refused, a checksum, an end too early, or what is not
+/// valid.
 pub(super) fn refused(path: &Path, field: &str, error: &Error) -> IoError {
     let mut found = error.to_string();
     let mut cause = error.source();

@@ -82,7 +82,8 @@ struct Table {
 }
 
 impl Table {
-    /// No points yet, with room for all of them, and the bytes of that room. The file has `length` bytes.
+    /// No points yet, with room for all of them, and the bytes of that room. The file has `length`
+    /// bytes.
     fn new(
         path: &Path,
         bounds: &Bounds,

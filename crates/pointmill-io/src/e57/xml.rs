@@ -1,15 +1,18 @@
 //! Checks of a description before it is parsed.
 //!
-//! The parser compares the attributes of an element with each other, and the namespaces of an element with those around it, so that their number
-//! must be bounded. A `<` starts each element and stands in no attribute, so what lies between two of them has no more attributes than it has
-//! equals signs before quotes. Texts may have some too; nothing is taken from them but their number.
+//! The parser compares the attributes of an element with each other, and the namespaces of an
+//! element with those around it, so that their number must be bounded. A `<` starts each element
+//! and stands in no attribute, so what lies between two of them has no more attributes than it has
+//! equals signs before quotes. Texts may have some too; nothing is taken from them but their
+//! number.
 
 use crate::error::IoError;
 use crate::fault::{Within, bail, fault};
 use memchr::{memchr_iter, memmem};
 use std::path::Path;
 
-/// The most attributes of an element, where files have less than ten; and the most namespaces of a file, where files have one for each extension.
+/// The most attributes of an element, where files have less than ten; and the most namespaces of a
+/// file, where files have one for each extension.
 const MOST: usize = 64;
 
 /// Bytes of memory that the parser and the scans take at most for an element.

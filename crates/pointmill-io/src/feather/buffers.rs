@@ -57,7 +57,8 @@ impl Buffers {
         said.min((packed.len() as u64).saturating_mul(codec.growth()))
     }
 
-    /// Where the first `wanted` bytes of what a buffer holds come from. Memory that they need is counted.
+    /// Where the first `wanted` bytes of what a buffer holds come from. Memory that they need is
+    /// counted.
     pub(super) fn find<'b, 'w: 'b>(
         &'b self,
         window: &Window<'_, 'w>,
@@ -118,7 +119,8 @@ pub(super) struct Packed<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Unpacks the bytes that are wanted and no more into memory that is used again; nothing where they are plain.
+    /// Unpacks the bytes that are wanted and no more into memory that is used again; nothing where
+    /// they are plain.
     pub(super) fn unpack(&self, memory: &mut Vec<u8>) -> Result<(), IoError> {
         if let Self::Packed(packed) = self { packed.unpack(packed.wanted, memory) } else { Ok(()) }
     }

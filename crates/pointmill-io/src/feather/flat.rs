@@ -1,4 +1,5 @@
-//! `FlatBuffers`, the layout of Arrow's messages: tables whose fields may be absent, each found by an offset. Every offset is checked.
+//! `FlatBuffers`, the layout of Arrow's messages: tables whose fields may be absent, each found by
+//! an offset. Every offset is checked.
 
 use crate::error::IoError;
 use crate::fault::fault;
@@ -80,7 +81,8 @@ impl<'b> Table<'b> {
         self.target(field)?.map(|at| Self::new(self.bytes, at)).transpose()
     }
 
-    /// The bytes of a vector, of `each` for each element, and where it starts; none if it is absent.
+    /// The bytes of a vector, of `each` for each element, and where it starts; none if it is
+    /// absent.
     fn vector(&self, field: usize, each: usize) -> Result<(usize, &'b [u8]), Broken> {
         let Some(at) = self.target(field)? else { return Ok((0, &[])) };
         let bytes = u32_at(self.bytes, at)?.checked_mul(each).ok_or(Broken)?;
@@ -148,7 +150,8 @@ impl Builder {
     /// Adds a table that `from` refers to; where its fields are that refer to something.
     pub(super) fn table(&mut self, from: usize, slots: &[Slot]) -> Vec<usize> {
         let length = 4 + 2 * slots.len();
-        // The table starts behind its slots, at a multiple of 8; so do numbers in it, at multiples of their sizes.
+        // The table starts behind its slots, at a multiple of 8; so do numbers in it, at multiples
+        // of their sizes.
         self.align(8, length);
         let start = self.bytes.len() + length;
         let (mut body, mut places, mut later) = (vec![0; 4], vec![], vec![]);

@@ -1,7 +1,9 @@
-//! Arrow IPC files and streams, and Feather 2, which is such a file: tables of named columns, in batches of rows.
+//! Arrow IPC files and streams, and Feather 2, which is such a file: tables of named columns, in
+//! batches of rows.
 //!
-//! The format is read without the crates of Arrow: they take memory for, and cut slices by, what a file says. Here every number is compared
-//! with the bytes that are there, and no more is unpacked than the rows need.
+//! The format is read without the crates of Arrow: they take memory for, and cut slices by, what a
+//! file says. Here every number is compared with the bytes that are there, and no more is unpacked
+//! than the rows need.
 
 mod batch;
 mod buffers;

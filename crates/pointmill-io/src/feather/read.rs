@@ -1,4 +1,5 @@
-//! A file or a stream: the schema, then batch after batch as they come; of a file also the footer, which lists them again.
+//! A file or a stream: the schema, then batch after batch as they come; of a file also the footer,
+//! which lists them again.
 
 use super::batch::Batch;
 use super::flat::{Broken, Table as Flat};
@@ -9,7 +10,8 @@ use crate::fault::{bail, fault};
 use crate::limits::Bounds;
 use crate::window::Window;
 
-/// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of some kilobytes for 1024 columns.
+/// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of
+/// some kilobytes for 1024 columns.
 const MAX_MESSAGE: u64 = 4 << 20;
 
 /// Kinds of messages.
@@ -20,7 +22,8 @@ const BATCH: u8 = 3;
 /// Bytes of batches that are given together, at least, unless the table ends.
 const TOGETHER: usize = 64 << 20;
 
-/// Reads a table: gives its metadata to `begin`, and to `take` the columns without batches, then with some batches at a time; the number of bytes behind the end of a stream.
+/// Reads a table: gives its metadata to `begin`, and to `take` the columns without batches, then
+/// with some batches at a time; the number of bytes behind the end of a stream.
 pub(super) fn read<'w, 's>(
     window: &mut Window<'w, 's>,
     bounds: &Bounds,

@@ -24,7 +24,8 @@ pub(super) enum Kind {
     Other(usize),
 }
 
-/// The types that a field may have, by their number in the format; those left out are numbers or refused.
+/// The types that a field may have, by their number in the format; those left out are numbers or
+/// refused.
 const NAMES: [&str; 27] = [
     "none",
     "null",

@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 
 /// Reads an Arrow IPC file or stream that has these columns, in this order, and no others.
 ///
-/// `begin` gets the metadata of the table. `take` gets the rows of a batch: their number, and for each column the
-/// little-endian bytes of its values. Of [`Limits`] the memory and the unpacked bytes count; `take` counts what it makes
-/// of the rows.
+/// `begin` gets the metadata of the table. `take` gets the rows of a batch: their number, and for
+/// each column the little-endian bytes of its values. Of [`Limits`] the memory and the unpacked
+/// bytes count; `take` counts what it makes of the rows.
 ///
 /// # Errors
-/// Any class of [`IoError`] about files: what is no such file, ends early, has another column or a null; what `begin` and
-/// `take` return.
+/// Any class of [`IoError`] about files: what is no such file, ends early, has another column or a
+/// null; what `begin` and `take` return.
 pub fn read_table<const N: usize>(
     from: &impl Destination,
     limits: &Limits,

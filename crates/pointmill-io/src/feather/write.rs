@@ -45,10 +45,11 @@ pub struct Layout<'a> {
     pub rows: usize,
 }
 
-/// Writes a table of numbers as an Arrow IPC file, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes a table of numbers as an Arrow IPC file, whole or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
-/// `value` appends the little-endian bytes of a row's value of a column. Without `sync` the file may be shorter after a
-/// crash of the machine, which its readers must find.
+/// `value` appends the little-endian bytes of a row's value of a column. Without `sync` the file
+/// may be shorter after a crash of the machine, which its readers must find.
 ///
 /// **Determinism**: the same values give the same bytes.
 ///

@@ -1,7 +1,7 @@
 //! The header of a LAS file: a fixed layout, all numbers little-endian.
 //!
-//! The texts in the header (system, software) may be any bytes. This module compares counts and offsets with each other and with the file
-//! before any of them is used to allocate or to loop.
+//! The texts in the header (system, software) may be any bytes. This module compares counts and
+//! offsets with each other and with the file before any of them is used to allocate or to loop.
 
 use super::layout::{least_record, newest_format};
 use crate::bytes::{f64_at, u16_at, u32_at, u64_at};
@@ -16,7 +16,8 @@ pub(crate) const MAGIC: &[u8] = b"LASF";
 const LEAST: usize = 227;
 const LEAST_1_3: usize = 235;
 const LEAST_1_4: usize = 375;
-/// Sizes in bytes of the head of a variable length record and of an extended one. The data of a record follow its head.
+/// Sizes in bytes of the head of a variable length record and of an extended one. The data of a
+/// record follow its head.
 pub(super) const VLR_HEAD: usize = 54;
 pub(super) const EVLR_HEAD: usize = 60;
 
@@ -39,7 +40,8 @@ pub(super) struct Header {
     /// Size of a point record in bytes.
     pub(super) record: usize,
     pub(super) points: u64,
-    /// A coordinate is its integer times `scale`, plus `shift`. The unit is metres or the unit of the projection of the file.
+    /// A coordinate is its integer times `scale`, plus `shift`. The unit is metres or the unit of
+    /// the projection of the file.
     pub(super) scale: [f64; 3],
     pub(super) shift: [f64; 3],
     /// The bounding box that the file declares. Readers use it for a warning only.
@@ -54,8 +56,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header. The window is then right after it. If `salvage`, the number of variable length records may be wrong, and extended
-    /// records that are not in the file are left out.
+    /// Reads the header. The window is then right after it. If `salvage`, the number of variable
+    /// length records may be wrong, and extended records that are not in the file are left out.
     pub(super) fn read(window: &mut Window<'_, '_>, salvage: bool) -> Result<Self, IoError> {
         let length = window.left();
         let taken = window.bytes(LEAST)?;
@@ -102,7 +104,8 @@ impl Header {
         Ok(header)
     }
 
-    /// Notes that something of the file is left out, if that is wanted; else returns the reason as an error.
+    /// Notes that something of the file is left out, if that is wanted; else returns the reason as
+    /// an error.
     pub(super) fn leave_out(&mut self, salvage: bool, reason: IoError) -> Result<(), IoError> {
         self.is_damaged |= salvage;
         if salvage { Ok(()) } else { Err(reason) }
@@ -117,7 +120,8 @@ impl Header {
         let old = u64::from(u32_at(bytes, 107));
         let points = match minor {
             4 => {
-                // Formats before 6 have the number of points in both fields; later formats have 0 in the old field.
+                // Formats before 6 have the number of points in both fields; later formats have 0
+                // in the old field.
                 let points = u64_at(bytes, 247);
                 if old != 0 && old != points {
                     let wanted = format!("{points}, as the header declares");
@@ -146,7 +150,8 @@ impl Header {
         })
     }
 
-    /// Compares the numbers with each other, with the size of the header and, if it is known, with the length of the file.
+    /// Compares the numbers with each other, with the size of the header and, if it is known, with
+    /// the length of the file.
     fn check(&self, window: &Window<'_, '_>, length: Option<u64>, size: u64) -> Result<(), IoError> {
         let bad = |field: &str, wanted: String, found: String| Err(fault!(window, BadHeader, field, wanted, found));
         let Some(least) = least_record(self.format) else {
@@ -177,7 +182,8 @@ impl Header {
             if !shift.is_finite() {
                 return bad(&format!("{name} offset"), "a finite number".into(), shift.to_string());
             }
-            // The largest coordinate that any integer gives. Above the largest f64 it would be infinite.
+            // The largest coordinate that any integer gives. Above the largest f64 it would be
+            // infinite.
             let farthest = f64::from(i32::MIN).abs() * scale.abs() + shift.abs();
             if !farthest.is_finite() {
                 let wanted = "one that makes finite coordinates of whole numbers of 32 bits".into();
@@ -187,7 +193,8 @@ impl Header {
         Ok(())
     }
 
-    /// Compares the place of the extended records with the offset to the points and, if it is known, with the length of the file.
+    /// Compares the place of the extended records with the offset to the points and, if it is
+    /// known, with the length of the file.
     fn check_extended(&self, window: &Window<'_, '_>, length: Option<u64>) -> Result<(), IoError> {
         let Some((start, count)) = self.extended else { return Ok(()) };
         if start < self.offset {

@@ -35,8 +35,9 @@ pub(super) fn least_record(format: u8) -> Option<usize> {
     RECORDS.get(usize::from(format)).copied()
 }
 
-/// The newest point format that a minor version of LAS 1 may have. All earlier formats are accepted too, because files use some formats
-/// before the version that defines them: there are files of version 1.1 with colours.
+/// The newest point format that a minor version of LAS 1 may have. All earlier formats are accepted
+/// too, because files use some formats before the version that defines them: there are files of
+/// version 1.1 with colours.
 pub(super) const fn newest_format(minor: u8) -> u8 {
     match minor {
         0..=2 => 3,
@@ -45,8 +46,8 @@ pub(super) const fn newest_format(minor: u8) -> u8 {
     }
 }
 
-/// The columns of a format: x, y, z, then the others in the order of the record. The direction of the scan mirror, the edge of a flight
-/// line, wave packets and extra bytes are left out.
+/// The columns of a format: x, y, z, then the others in the order of the record. The direction of
+/// the scan mirror, the edge of a flight line, wave packets and extra bytes are left out.
 pub(super) fn columns(format: u8) -> Vec<Column> {
     use Place::{Angle, Bits, Coordinate, Number};
     let mut columns = vec![];
@@ -95,7 +96,8 @@ pub(super) fn columns(format: u8) -> Vec<Column> {
 }
 
 impl Column {
-    /// Sets each number to the value of its record, of a column that is not a coordinate. Records must have the size of the format.
+    /// Sets each number to the value of its record, of a column that is not a coordinate. Records
+    /// must have the size of the format.
     pub(super) fn fill<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r mut f32)>) {
         macro_rules! each {
             (|$record:ident| $value:expr) => {

@@ -1,10 +1,12 @@
 //! Reads LAS files of versions 1.0 to 1.4 and, with the feature `laz`, compressed LAS files (LAZ).
 //!
-//! A coordinate is a 32-bit integer that the reader scales and shifts in `f64`. If `f32` loses a bit of it, as in most maps, the reader
-//! also keeps the `f64` coordinates as [`Scan::xyz_f64`](crate::Scan::xyz_f64).
+//! A coordinate is a 32-bit integer that the reader scales and shifts in `f64`. If `f32` loses a
+//! bit of it, as in most maps, the reader also keeps the `f64` coordinates as
+//! [`Scan::xyz_f64`](crate::Scan::xyz_f64).
 //!
-//! The header, all variable length records and all extended records must be inside the file. The reader skips the data of these records,
-//! except for the record that describes the compression of the points.
+//! The header, all variable length records and all extended records must be inside the file. The
+//! reader skips the data of these records, except for the record that describes the compression of
+//! the points.
 
 mod header;
 mod layout;

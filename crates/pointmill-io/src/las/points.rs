@@ -22,7 +22,8 @@ struct Shape<'h> {
     columns: Vec<Column>,
     /// The column of GPS times, where the point format has them.
     times: Option<usize>,
-    /// The box of the header and a step around it, for the rounding of writers; `None` where the header gives none.
+    /// The box of the header and a step around it, for the rounding of writers; `None` where the
+    /// header gives none.
     bbox: Option<[[f64; 3]; 2]>,
 }
 
@@ -216,7 +217,8 @@ impl Header {
         })
     }
 
-    /// The decimals of all coordinates, where the scales are decimal numbers and the offsets have no more decimals.
+    /// The decimals of all coordinates, where the scales are decimal numbers and the offsets have
+    /// no more decimals.
     fn decimals(&self) -> Option<u8> {
         let of = |axis: usize| {
             let is_of = |n: i32| {

@@ -1,5 +1,5 @@
-//! Variable length records before the points and extended records after them. A record is a head, which has the length of the data, and the
-//! data.
+//! Variable length records before the points and extended records after them. A record is a head,
+//! which has the length of the data, and the data.
 
 use super::header::{EVLR_HEAD, Header, POINTS_THERE, VLR_HEAD};
 use crate::bytes::{u16_at, u64_at};
@@ -22,8 +22,9 @@ pub(super) struct Records {
     pub(super) octree: Option<Vec<u8>>,
 }
 
-/// Skips the records before the points. Returns the data of those about compression and the octree, if they exist and the points are compressed.
-/// If `salvage`, bytes before the points that are no record are skipped.
+/// Skips the records before the points. Returns the data of those about compression and the octree,
+/// if they exist and the points are compressed. If `salvage`, bytes before the points that are no
+/// record are skipped.
 pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bool) -> Result<Records, IoError> {
     let mut records = Records::default();
     for i in 0..header.vlrs {
@@ -62,7 +63,8 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
             window.skip(u64::from(length))?;
         }
     }
-    // Bytes between the records and the points have no meaning. For a stream, only this skip shows whether they exist.
+    // Bytes between the records and the points have no meaning. For a stream, only this skip shows
+    // whether they exist.
     let between = header.offset.saturating_sub(window.position());
     let found = window.skip(between)?;
     if found < between {
@@ -72,7 +74,8 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
     Ok(records)
 }
 
-/// Skips the extended records. The points end at `end`, where the window is. Returns the number of bytes that belong to no record.
+/// Skips the extended records. The points end at `end`, where the window is. Returns the number of
+/// bytes that belong to no record.
 pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u64) -> Result<u64, IoError> {
     if let Some((start, count)) = header.extended {
         if start < end {

@@ -20,10 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl PointCloud2<'_> {
-    /// The points as a scan, in the order of the message, row after row; `name` stands for it in errors.
+    /// The points as a scan, in the order of the message, row after row; `name` stands for it in
+    /// errors.
     ///
-    /// Columns are x, y, z and then the other fields in their order. Values of other types than `f32` are cast once; coordinates that this
-    /// moves are kept as [`Scan::xyz_f64`] too. Bytes between points and rows are left out.
+    /// Columns are x, y, z and then the other fields in their order. Values of other types than
+    /// `f32` are cast once; coordinates that this moves are kept as [`Scan::xyz_f64`] too. Bytes
+    /// between points and rows are left out.
     ///
     /// # Errors
     /// A message without x, y, z, two fields of one name, [`Limits`].
@@ -37,13 +39,14 @@ impl PointCloud2<'_> {
 /// An MCAP file, opened.
 ///
 /// # Order and determinism
-/// Topics come by name. Clouds of a topic come in the order of the times at which they were recorded, those of one time as in the file.
+/// Topics come by name. Clouds of a topic come in the order of the times at which they were
+/// recorded, those of one time as in the file.
 ///
 /// # Limits
 /// [`Limits`] hold for each cloud. All chunks together may unpack to 16 MiB or 64 times the file, whichever is more, or to
 /// [`Limits::max_decoded_bytes`]; so may what a pass over the clouds of a topic unpacks, chunks that it needs again included. A bag has at most 4096
-/// topics. It holds 32 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB of them, or one. A file is open while it is read
-/// from, so that any number of bags may be held.
+/// topics. It holds 32 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB
+/// of them, or one. A file is open while it is read from, so that any number of bags may be held.
 ///
 /// ```
 /// use pointmill_io::{Limits, mcap::Bag};
@@ -119,7 +122,8 @@ pub enum TimeOrigin {
 pointmill_core::names!(TimeOrigin { Stamp = "stamp", Epoch = "epoch" });
 
 impl TimeOrigin {
-    /// What the times of a cloud are counted from: times that start in 2001 or later count from 1970.
+    /// What the times of a cloud are counted from: times that start in 2001 or later count
+    /// from 1970.
     pub fn of(times: &Times) -> Self {
         Self::of_time(times.start)
     }
@@ -133,16 +137,19 @@ impl TimeOrigin {
 impl Bag {
     /// Opens a file and finds the places of its messages.
     ///
-    /// A file that was cut opens too: [`Bag::cut`] says what is missing, and [`Bag::clouds`] ends with this error.
+    /// A file that was cut opens too: [`Bag::cut`] says what is missing, and [`Bag::clouds`] ends
+    /// with this error.
     ///
     /// # Errors
-    /// A file that is no bag, or is damaged in another way: a record that is not valid, a chunk without an index that does not unpack, a
-    /// number of messages that is not the one of the statistics.
+    /// A file that is no bag, or is damaged in another way: a record that is not valid, a chunk
+    /// without an index that does not unpack, a number of messages that is not the one of the
+    /// statistics.
     pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Self, IoError> {
         Self::of_file(path.as_ref(), limits, false)
     }
 
-    /// Opens a file that may be damaged, and leaves out what is not whole: chunks that do not unpack, and all behind the last whole record.
+    /// Opens a file that may be damaged, and leaves out what is not whole: chunks that do not
+    /// unpack, and all behind the last whole record.
     ///
     /// [`Bag::damage`] says what was left out first. The clouds of such a bag have a [`Warning::Salvaged`]. Each chunk is unpacked to find the whole
     /// ones.
@@ -218,8 +225,9 @@ impl Bag {
 
     /// The clouds of a topic, read as they are asked for.
     ///
-    /// A message that cannot be read is an error in its place, and the clouds behind it follow. Of a file that was cut, every message that
-    /// lies whole outside of chunks or in a whole chunk comes, and then [`IoError::Truncated`].
+    /// A message that cannot be read is an error in its place, and the clouds behind it follow. Of
+    /// a file that was cut, every message that lies whole outside of chunks or in a whole chunk
+    /// comes, and then [`IoError::Truncated`].
     ///
     /// # Errors
     /// As [`Bag::cloud_topic`].
@@ -230,8 +238,9 @@ impl Bag {
     /// A cloud by its number in the topic, from 0.
     ///
     /// # Errors
-    /// A number past the last; a message that is not the one of the index; as [`PointCloud2::read`] and [`PointCloud2::scan`]. Errors of the
-    /// message name the file and the number: `drive.mcap#000012`.
+    /// A number past the last; a message that is not the one of the index; as [`PointCloud2::read`]
+    /// and [`PointCloud2::scan`]. Errors of the message name the file and the number:
+    /// `drive.mcap#000012`.
     pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
         let name = self.cloud_name(number);
         let (bytes, encoding) = self.message(topic, number, true)?;
@@ -266,7 +275,8 @@ impl Bag {
         Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times }))
     }
 
-    /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read so.
+    /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read
+    /// so.
     fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<(Vec<u8>, Encoding), IoError> {
         let (Some(place), Some(encoding)) = (topic.messages.get(number), topic.cloud_encoding()) else {
             let wanted = format!("a number below {} of `{}`", topic.messages.len(), topic.name);

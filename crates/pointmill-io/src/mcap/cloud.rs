@@ -17,7 +17,8 @@ const SHARED: u64 = 4;
 /// A field of a [`PointCloud2`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointField {
-    /// Its name. A column has the same name; of a field of several numbers the columns are `name_0`, `name_1`, ...
+    /// Its name. A column has the same name; of a field of several numbers the columns are
+    /// `name_0`, `name_1`, ...
     pub name: String,
     /// Where it starts in a point, in bytes.
     pub offset: u32,
@@ -59,11 +60,13 @@ impl<'a> PointCloud2<'a> {
     /// Reads a message; `name` stands for it in errors.
     ///
     /// # Limits
-    /// Nothing is taken but memory for the fields: a point has at most 64 KiB, and all fields together at most 1024 numbers.
+    /// Nothing is taken but memory for the fields: a point has at most 64 KiB, and all fields
+    /// together at most 1024 numbers.
     ///
     /// # Errors
-    /// A message that ends early, an unknown type of a field, a point step of 0 with points, a field that ends behind its point, fields that together
-    /// have more than four times the bytes of a point, a row shorter than its points, fewer bytes than the points need.
+    /// A message that ends early, an unknown type of a field, a point step of 0 with points, a
+    /// field that ends behind its point, fields that together have more than four times the bytes
+    /// of a point, a row shorter than its points, fewer bytes than the points need.
     ///
     /// ```
     /// use pointmill_io::mcap::{Encoding, PointCloud2};
@@ -122,7 +125,8 @@ impl<'a> PointCloud2<'a> {
                 bail!(wire, BadValue, ("field `{}`", field.name), wanted, found);
             }
         }
-        // Two fields may be two names of the same bytes. A thousand would make a thousand columns of each byte.
+        // Two fields may be two names of the same bytes. A thousand would make a thousand columns
+        // of each byte.
         let all: u64 = self.fields.iter().map(|field| u64::from(field.count) * field.dtype.bytes() as u64).sum();
         let most = SHARED * u64::from(step);
         if all > most {

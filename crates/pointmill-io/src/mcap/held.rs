@@ -1,7 +1,8 @@
 //! Unpacked chunks that are held until their clouds are read.
 //!
-//! Clouds come in the order of their times, and chunks may overlap in time. So several are held. Which ones depends on the index alone, so that
-//! what a pass over the clouds costs is known before the first is read.
+//! Clouds come in the order of their times, and chunks may overlap in time. So several are held.
+//! Which ones depends on the index alone, so that what a pass over the clouds costs is known before
+//! the first is read.
 
 use super::index::MessageIndexEntry;
 use std::collections::BTreeMap;
@@ -46,7 +47,8 @@ impl<T: Clone> Held<T> {
         Some(content)
     }
 
-    /// Lets chunks go, those first that were not used for longest, until there is room for one of so many bytes.
+    /// Lets chunks go, those first that were not used for longest, until there is room for one of
+    /// so many bytes.
     pub(super) fn make_room(&mut self, bytes: u64) {
         while !self.chunks.is_empty() && (self.bytes.saturating_add(bytes) > self.most || self.chunks.len() >= MOST.1) {
             self.bytes -= self.chunks.remove(0).bytes;
@@ -69,7 +71,8 @@ impl<T: Clone> Held<T> {
     }
 }
 
-/// The bytes that are unpacked if clouds are read in this order. `sizes` has the bytes of chunks, unpacked and in the file.
+/// The bytes that are unpacked if clouds are read in this order. `sizes` has the bytes of chunks,
+/// unpacked and in the file.
 pub(super) fn cost<'a>(
     places: impl Iterator<Item = &'a MessageIndexEntry>,
     sizes: &BTreeMap<u64, [u64; 2]>,

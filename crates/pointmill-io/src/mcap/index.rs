@@ -17,7 +17,8 @@ use std::path::Path;
 pub struct Topic {
     /// Its name, such as `/points`.
     pub name: String,
-    /// The type of its messages, such as `sensor_msgs/msg/PointCloud2`; empty where the bag does not say.
+    /// The type of its messages, such as `sensor_msgs/msg/PointCloud2`; empty where the bag does
+    /// not say.
     pub schema_name: String,
     /// How its messages lie in their bytes: `cdr`, `ros1`, `protobuf`, ...
     pub message_encoding: String,
@@ -59,7 +60,8 @@ pub(super) struct MessageIndexEntry {
     pub(super) chunk: u64,
     /// Where its record starts, in the content of its chunk or in the file.
     pub(super) at: u64,
-    /// Bytes up to the next message of the topic in its chunk; the largest number where there is none.
+    /// Bytes up to the next message of the topic in its chunk; the largest number where there is
+    /// none.
     pub(super) room: u32,
     /// Messages of the topic in its chunk, at most the largest number.
     pub(super) together: u16,
@@ -89,8 +91,9 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Walks over the file. Chunks are passed over where an index of their messages follows them. If `salvage`, each chunk is unpacked instead,
-    /// those that are not whole are left out, and the walk ends where no record is.
+    /// Walks over the file. Chunks are passed over where an index of their messages follows them.
+    /// If `salvage`, each chunk is unpacked instead, those that are not whole are left out, and the
+    /// walk ends where no record is.
     pub(super) fn read(
         path: &Path,
         reader: &mut dyn ReadSeek,
@@ -283,7 +286,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the error.
+    /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the
+    /// error.
     fn forgive(&mut self, e: IoError) -> Result<(), IoError> {
         match e.detail().filter(|_| self.salvage && e.is_damage()) {
             Some(detail) => {

@@ -11,7 +11,8 @@ use crate::source::ReadSeek;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads a message, and checks that it is the one that the index names. If `is_last`, it will not be read again soon.
+/// Reads a message, and checks that it is the one that the index names. If `is_last`, it will not
+/// be read again soon.
 pub(super) fn message(
     path: &Path,
     reader: &mut dyn ReadSeek,

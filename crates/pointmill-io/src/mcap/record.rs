@@ -1,4 +1,5 @@
-//! The records of an MCAP file, one after the other, each known by its place before its bytes are read.
+//! The records of an MCAP file, one after the other, each known by its place before its bytes are
+//! read.
 
 use super::wire::{Encoding, Wire};
 use crate::bytes::u64_at;

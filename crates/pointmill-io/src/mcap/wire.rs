@@ -1,5 +1,5 @@
-//! Numbers and texts one after the other: ROS messages in the wire formats of ROS 1 and ROS 2, and the content of records, which lies as ROS 1
-//! lays it.
+//! Numbers and texts one after the other: ROS messages in the wire formats of ROS 1 and ROS 2, and
+//! the content of records, which lies as ROS 1 lays it.
 
 use crate::error::{Detail, IoError, excerpt};
 use crate::fault::{Context, bail, fault};

@@ -2,7 +2,8 @@
 
 use pointmill_core::array::Dtype;
 
-/// Numpy's code without the byte order, `f4`, `i8`, `b1`; `None` for a type that numpy does not have.
+/// Numpy's code without the byte order, `f4`, `i8`, `b1`; `None` for a type that numpy does not
+/// have.
 const fn code(dtype: Dtype) -> Option<&'static str> {
     Some(match dtype {
         Dtype::Bool => "b1",
@@ -21,13 +22,15 @@ const fn code(dtype: Dtype) -> Option<&'static str> {
     })
 }
 
-/// Numpy's `descr` of the type in little-endian order, `<f4`, `|b1`; `None` for a type that numpy does not have.
+/// Numpy's `descr` of the type in little-endian order, `<f4`, `|b1`; `None` for a type that numpy
+/// does not have.
 pub(crate) fn descr(dtype: Dtype) -> Option<String> {
     let order = if dtype.bytes() == 1 { '|' } else { '<' };
     code(dtype).map(|code| format!("{order}{code}"))
 }
 
-/// The type that a `descr` names, and whether its bytes are big-endian; `None` for one that is not read.
+/// The type that a `descr` names, and whether its bytes are big-endian; `None` for one that is not
+/// read.
 pub(crate) fn from_descr(descr: &str) -> Option<(Dtype, bool)> {
     let order = descr.chars().next()?;
     let dtype = Dtype::ALL.iter().copied().find(|&d| code(d) == Some(&descr[order.len_utf8()..]))?;

@@ -1,8 +1,9 @@
 //! The header of an npy file: a magic number, a version, a length, and a Python dictionary as text.
 //!
-//! The text is parsed here, strictly and in one pass, and nothing is multiplied unchecked. General parsers of Python
-//! literals do not survive hostile headers: a few dozen nested brackets take them exponential time, and an npy crate that
-//! multiplies the lengths of the axes as it parses overflows.
+//! The text is parsed here, strictly and in one pass, and nothing is multiplied unchecked. General
+//! parsers of Python literals do not survive hostile headers: a few dozen nested brackets take them
+//! exponential time, and an npy crate that multiplies the lengths of the axes as it parses
+//! overflows.
 
 use super::dtype::from_descr;
 use crate::error::{IoError, excerpt};
@@ -97,7 +98,8 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order, each once, then blanks.
+    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order, each once,
+    /// then blanks.
     fn header(mut self, source: &Source<'_>) -> Result<Header, IoError> {
         let (mut dtype, mut fortran, mut shape) = (None, None, None);
         self.expect(source, b'{', "header")?;

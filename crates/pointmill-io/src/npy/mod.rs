@@ -28,11 +28,12 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 
 /// Reads an array from an `.npy` file, within [`Limits::default`].
 ///
-/// Arrays in Fortran order are transposed and big-endian values swapped: what comes back is in C order. Bytes after the
-/// data are ignored, as numpy does.
+/// Arrays in Fortran order are transposed and big-endian values swapped: what comes back is in C
+/// order. Bytes after the data are ignored, as numpy does.
 ///
 /// # Errors
-/// Anything but an array of booleans, integers or floats; a file shorter than its header says, before any memory is taken.
+/// Anything but an array of booleans, integers or floats; a file shorter than its header says,
+/// before any memory is taken.
 ///
 /// ```
 /// use pointmill_io::{ArrayView, read_npy, write_npy};
@@ -46,7 +47,8 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Array, IoError> {
     read_npy_within(path, &Limits::default())
 }
 
-/// Reads an array from an `.npy` file as [`read_npy`] does, within limits of the caller's; of them [`Limits::max_memory`] counts.
+/// Reads an array from an `.npy` file as [`read_npy`] does, within limits of the caller's; of them
+/// [`Limits::max_memory`] counts.
 ///
 /// # Errors
 /// As [`read_npy`].
@@ -67,7 +69,8 @@ pub fn read_npy_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Array,
     Ok(read_array(&mut source)?.named(path.into(), None))
 }
 
-/// Writes an array as an `.npy` file, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes an array as an `.npy` file, whole or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
 /// # Errors
 /// A shape that does not hold the values; what the system refuses.
@@ -155,7 +158,8 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     Ok(Rows { data, columns, dtype: header.dtype, names: bounds.names, xyz_f64, wide, warnings, ..Rows::EMPTY })
 }
 
-/// The rows of a type that holds more than an `f32` does; x, y, z of each in full; and the other columns that lose something.
+/// The rows of a type that holds more than an `f32` does; x, y, z of each in full; and the other
+/// columns that lose something.
 #[expect(clippy::type_complexity)]
 fn in_full<T: Raw>(
     source: &mut Source<'_>,

@@ -14,16 +14,17 @@ use zip::{CompressionMethod, ZipArchive};
 /// The most members of an archive.
 const MAX_MEMBERS: usize = 10_000;
 
-/// The most end records that are tried. Writers make one; a comment or a member may hold the bytes of another. Each that is tried may
-/// cost as much as reading the whole file.
+/// The most end records that are tried. Writers make one; a comment or a member may hold the bytes
+/// of another. Each that is tried may cost as much as reading the whole file.
 const MAX_ENDS: usize = 8;
 /// Bytes of an end record, and how it begins.
 const END: usize = 22;
 const END_MAGIC: &[u8] = b"PK\x05\x06";
 
-/// What an archive may always hold unpacked, in bytes, and by which factor it may otherwise grow. Measured, sweeps of KITTI
-/// and nuScenes deflate by 1.8 and 2.5, their padded voxels by 3.9 and 7.7; a file of zeros, the "zip bomb", deflates by a
-/// thousand, and members that share their bytes by any factor.
+/// What an archive may always hold unpacked, in bytes, and by which factor it may otherwise grow.
+/// Measured, sweeps of KITTI and nuScenes deflate by 1.8 and 2.5, their padded voxels by 3.9 and
+/// 7.7; a file of zeros, the "zip bomb", deflates by a thousand, and members that share their bytes
+/// by any factor.
 const FREE_UNPACKED: u64 = 256 << 20;
 const MAX_GROWTH: u64 = 100;
 
@@ -53,7 +54,8 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         Ok(archive)
     }
 
-    /// Checks what the members claim to be unpacked, all together, against the limit given, else against the length of the file.
+    /// Checks what the members claim to be unpacked, all together, against the limit given, else
+    /// against the length of the file.
     fn check_growth(&mut self, limits: &Limits) -> Result<(), IoError> {
         let mut sum = 0u64;
         for index in 0..self.zip.len() {
@@ -77,7 +79,8 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         Ok(names)
     }
 
-    /// Hands the bytes of a member to `read`, then checks that they end where they should and have the right checksum.
+    /// Hands the bytes of a member to `read`, then checks that they end where they should and have
+    /// the right checksum.
     pub(super) fn member<T>(
         &mut self,
         index: usize,
@@ -164,11 +167,12 @@ fn zip_error(path: &Path, field: &str, e: ZipError) -> IoError {
     }
 }
 
-/// Checks the end records, before the zip crate sees them. It takes memory for as many members as 64-bit ones claim, up to ten times the
-/// length of the file, before it has seen one; and it tries one end record after the other, from the last, until the members of one
-/// can be listed.
+/// Checks the end records, before the zip crate sees them. It takes memory for as many members as
+/// 64-bit ones claim, up to ten times the length of the file, before it has seen one; and it tries
+/// one end record after the other, from the last, until the members of one can be listed.
 fn check_end(path: &Path, reader: &mut (impl Read + Seek), length: u64) -> Result<(), IoError> {
-    // Before the end record, which a comment of up to 65535 bytes may follow, stands a locator, and before that its record.
+    // Before the end record, which a comment of up to 65535 bytes may follow, stands a locator, and
+    // before that its record.
     const RECORD: usize = 56;
     const LOCATOR: usize = 20;
     let tail_length = length.min((RECORD + LOCATOR + END + 0xffff) as u64);
@@ -205,8 +209,8 @@ fn check_end(path: &Path, reader: &mut (impl Read + Seek), length: u64) -> Resul
     Ok(())
 }
 
-/// Whether the zip crate goes past an end record at `at` in no case: one of 32-bit sizes whose comment is whole, with the list of members
-/// right before it.
+/// Whether the zip crate goes past an end record at `at` in no case: one of 32-bit sizes whose
+/// comment is whole, with the list of members right before it.
 fn ends_search(path: &Path, reader: &mut (impl Read + Seek), record: &[u8], at: u64) -> Result<bool, IoError> {
     let (two, four) = (|at: usize| u16_at(record, at), |at: usize| u32_at(record, at));
     let (disks, members, [size, offset]) = ([two(4), two(6)], [two(8), two(10)], [four(12), four(16)]);
@@ -279,7 +283,8 @@ mod tests {
         io::Write::write_all(&mut zip, &end(1, 46, 0, 0).repeat(100)).unwrap();
         let bytes = zip.finish().unwrap().into_inner();
         assert!(open(bytes.clone()).0.is_none());
-        // With a comment behind the true one, in which it stands more than the allowed number of times.
+        // With a comment behind the true one, in which it stands more than the allowed number of
+        // times.
         let at = bytes.len() - 22;
         let strays = end(1, 46, 0, 0).repeat(MAX_ENDS);
         let mut commented = bytes[..at].to_vec();

@@ -1,4 +1,5 @@
-//! Archives of numpy arrays: `.npz`, a zip file with an `.npy` file for each array, stored or deflated.
+//! Archives of numpy arrays: `.npz`, a zip file with an `.npy` file for each array, stored or
+//! deflated.
 
 mod archive;
 mod wide;
@@ -38,11 +39,12 @@ const LARGE: u64 = 0xff00_0000;
 
 /// Reads every array of an `.npz` archive, by name, within [`Limits::default`].
 ///
-/// Arrays come in C order, as from [`read_npy`](crate::read_npy). Members that are not `.npy` files are left out.
+/// Arrays come in C order, as from [`read_npy`](crate::read_npy). Members that are not `.npy` files
+/// are left out.
 ///
 /// # Limits
-/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more; [`Limits`]. Memory is taken as bytes come out of the
-/// archive, not as its headers claim.
+/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more; [`Limits`]. Memory
+/// is taken as bytes come out of the archive, not as its headers claim.
 ///
 /// # Errors
 /// Any class of [`IoError`] about files; a member is named.
@@ -61,7 +63,8 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoErr
     read_npz_within(path, &Limits::default())
 }
 
-/// Reads every array of an `.npz` archive as [`read_npz`] does, within limits of the caller's; of them [`Limits::max_memory`] and
+/// Reads every array of an `.npz` archive as [`read_npz`] does, within limits of the caller's; of
+/// them [`Limits::max_memory`] and
 /// [`Limits::max_decoded_bytes`] count.
 ///
 /// # Errors
@@ -80,10 +83,12 @@ pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeM
     read_some(Place { path: path.as_ref(), follow_links: true }, limits, |_| true)
 }
 
-/// Reads those arrays of an `.npz` archive that have one of the names given, as [`read_npz_within`] does; others are passed over.
+/// Reads those arrays of an `.npz` archive that have one of the names given, as [`read_npz_within`]
+/// does; others are passed over.
 ///
 /// # Limits
-/// As [`read_npz_within`]. What all members unpack to is compared with the limit, those that are passed over too.
+/// As [`read_npz_within`]. What all members unpack to is compared with the limit, those that are
+/// passed over too.
 ///
 /// # Errors
 /// As [`read_npz`]; a name that is not there is none.
@@ -130,14 +135,16 @@ fn read_some(
     Ok(arrays)
 }
 
-/// Writes arrays as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes arrays as an `.npz` archive, whole or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
-/// The arrays are stored without compression, in the order given, and without the time of day: the same arrays give the
-/// same bytes. A result that has [`NamedArrays`](crate::NamedArrays) is written by `write_npz(path, &result.arrays())`.
+/// The arrays are stored without compression, in the order given, and without the time of day: the
+/// same arrays give the same bytes. A result that has [`NamedArrays`](crate::NamedArrays) is
+/// written by `write_npz(path, &result.arrays())`.
 ///
 /// # Errors
-/// An empty name or one given twice; a shape that does not hold its values; values of `bf16`, which numpy does not have; what the system
-/// refuses.
+/// An empty name or one given twice; a shape that does not hold its values; values of `bf16`, which
+/// numpy does not have; what the system refuses.
 pub fn write_npz(to: impl Destination, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
     let path = to.path();
     let mut names = BTreeSet::new();
@@ -157,7 +164,8 @@ fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) ->
     out.error.map_or(done, Err)
 }
 
-/// Keeps the first error, and takes what comes after it without a word: an archive that is dropped half written would complain on stderr.
+/// Keeps the first error, and takes what comes after it without a word: an archive that is dropped
+/// half written would complain on stderr.
 struct UntilError<'a> {
     out: &'a mut BufWriter<File>,
     error: Option<io::Error>,
@@ -221,9 +229,11 @@ fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> 
     Ok(())
 }
 
-/// Writes a cloud as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)): the array `points`, `f32` of shape `[N, C]`, and where
-/// the cloud has it `xyz_f64`, of shape `[N, 3]`; for each of [`NamedPoints::wide`] an array of shape `[N]`, called by the column's name with `_f64`, `_i64`
-/// or `_u64` behind it; and where `points` are about an origin `origin`, `f64 [3]`. [`read`](crate::read) takes them.
+/// Writes a cloud as an `.npz` archive, whole or not at all (see
+/// [`write_whole`](crate::write_whole)): the array `points`, `f32` of shape `[N, C]`, and where the
+/// cloud has it `xyz_f64`, of shape `[N, 3]`; for each of [`NamedPoints::wide`] an array of shape
+/// `[N]`, called by the column's name with `_f64`, `_i64` or `_u64` behind it; and where `points`
+/// are about an origin `origin`, `f64 [3]`. [`read`](crate::read) takes them.
 ///
 /// # Errors
 /// Parts of the cloud that do not go together; what the system refuses.
@@ -239,7 +249,8 @@ pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result
     write_npz(Place::of(&to), &arrays)
 }
 
-/// Reads the cloud of an archive: the array `points`, or the only one of two axes, with `xyz_f64` and `origin` beside it.
+/// Reads the cloud of an archive: the array `points`, or the only one of two axes, with `xyz_f64`
+/// and `origin` beside it.
 pub(crate) fn read_rows(
     path: &Path,
     reader: &mut dyn ReadSeek,

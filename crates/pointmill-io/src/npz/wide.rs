@@ -36,7 +36,8 @@ pub(super) fn column_of(name: &str) -> Option<&str> {
     ENDINGS.iter().find_map(|(ending, _)| name.strip_suffix(ending))
 }
 
-/// Takes a column from an array, if its values are those of a column of the rows before their cast. Another array is not the cloud's.
+/// Takes a column from an array, if its values are those of a column of the rows before their cast.
+/// Another array is not the cloud's.
 pub(super) fn take(rows: &mut Rows, name: &str, array: &Array, is_named: bool) {
     let n = rows.data.len() / rows.columns;
     if array.shape() != [n] || n == 0 {

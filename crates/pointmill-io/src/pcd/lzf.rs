@@ -1,11 +1,13 @@
 //! LZF, the compression of PCD files: literal bytes, and references to earlier bytes.
 //!
-//! The only crate for LZF is no longer maintained. This module needs few lines and checks every length and distance.
+//! The only crate for LZF is no longer maintained. This module needs few lines and checks every
+//! length and distance.
 
 /// Maximum growth factor: a reference of three bytes unpacks to up to 264 bytes.
 pub(super) const MAX_GROWTH: u64 = 264 / 3;
 
-/// Unpacks a stream into exactly `length` bytes, in memory that the caller has allocated. Returns what is wrong with the stream otherwise.
+/// Unpacks a stream into exactly `length` bytes, in memory that the caller has allocated. Returns
+/// what is wrong with the stream otherwise.
 pub(super) fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
     const ENDS: &str = "a stream that ends inside an instruction";
     let end = out.len() + length;
@@ -22,7 +24,8 @@ pub(super) fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Res
             packed = rest;
             continue;
         }
-        // Three bits of length, where 7 means that one more byte of length follows; thirteen bits of distance.
+        // Three bits of length, where 7 means that one more byte of length follows; thirteen bits
+        // of distance.
         let (more, rest) = if control >> 5 == 7 {
             let (&more, rest) = rest.split_first().ok_or(ENDS)?;
             (usize::from(more), rest)

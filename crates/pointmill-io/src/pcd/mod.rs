@@ -1,7 +1,8 @@
 //! PCD files of the Point Cloud Library: named fields, as text, binary, or compressed by LZF.
 //!
-//! Fields called `_` are padding and are left out. A field with several numbers becomes several columns: `normal` with three numbers
-//! becomes `normal_0`, `normal_1` and `normal_2`. The viewpoint is not applied.
+//! Fields called `_` are padding and are left out. A field with several numbers becomes several
+//! columns: `normal` with three numbers becomes `normal_0`, `normal_1` and `normal_2`. The
+//! viewpoint is not applied.
 
 mod header;
 mod lzf;
@@ -119,7 +120,8 @@ fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, tab
         let wanted = format!("{declared} bytes uncompressed");
         bail!(window, Decompress, "data", wanted, "{packed} bytes, which cannot give as many");
     }
-    // Memory is allocated while bytes are read: if the length of the source is unknown, `packed` cannot be checked before.
+    // Memory is allocated while bytes are read: if the length of the source is unknown, `packed`
+    // cannot be checked before.
     let mut bytes: Vec<u8> = vec![];
     let found = window.read_into(&mut bytes, packed)?;
     if found < packed {

@@ -9,10 +9,12 @@ use crate::whole::write_to;
 use pointmill_core::array::Dtype;
 use std::io::Write as _;
 
-/// Writes a cloud as a PCD file: version 0.7, binary, all points in one row. The file is written completely or not at all (see
+/// Writes a cloud as a PCD file: version 0.7, binary, all points in one row. The file is written
+/// completely or not at all (see
 /// [`write_whole`](crate::write_whole)).
 ///
-/// The same points give the same bytes. NaN of `f32` keep their bits, so colours that are packed into an `f32` are preserved. Names are as in
+/// The same points give the same bytes. NaN of `f32` keep their bits, so colours that are packed
+/// into an `f32` are preserved. Names are as in
 /// [`write_ply`](crate::write_ply); `_`, which means padding, becomes `column3` or the like. Integers of 64 bits become `f64` if that holds them.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! The header of a PLY file: lines of text with the elements, their number of rows, and the properties of each.
+//! The header of a PLY file: lines of text with the elements, their number of rows, and the
+//! properties of each.
 
 use crate::error::{IoError, excerpt};
 use crate::fault::bail;

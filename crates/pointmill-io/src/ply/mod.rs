@@ -1,6 +1,8 @@
-//! Reads PLY files: the scalar properties of the element `vertex`, as text or binary of either byte order.
+//! Reads PLY files: the scalar properties of the element `vertex`, as text or binary of either byte
+//! order.
 //!
-//! The reader skips other elements and all lists. They must be complete, because the following data begin where they end.
+//! The reader skips other elements and all lists. They must be complete, because the following data
+//! begin where they end.
 
 mod header;
 mod write;
@@ -36,8 +38,8 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut table = Table::new(columns(&window, bounds, vertex)?);
     let mut is_cut = false;
     for element in &header.elements {
-        // Check the limits before memory is allocated or a loop runs for the declared rows. For text, memory is allocated while lines are
-        // read, until the lines end.
+        // Check the limits before memory is allocated or a loop runs for the declared rows. For
+        // text, memory is allocated while lines are read, until the lines end.
         let each = element.least_bytes();
         let is_vertex = element.name == VERTEX;
         // What comes before the points must be whole; what comes behind them need not be there.
@@ -170,7 +172,8 @@ fn binary(
         })
         .map(drop),
         None => {
-            // If the length of the source is unknown, the product may overflow; then it is larger than any source.
+            // If the length of the source is unknown, the product may overflow; then it is larger
+            // than any source.
             let bytes = element.count.saturating_mul(each);
             let found = window.skip(bytes)?;
             if found < bytes { Err(too_short(window, element, each, found)) } else { Ok(()) }

@@ -10,15 +10,17 @@ use pointmill_core::array::Dtype;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Writes a cloud as a PLY file, binary in little-endian order. The file is written completely or not at all (see
+/// Writes a cloud as a PLY file, binary in little-endian order. The file is written completely or
+/// not at all (see
 /// [`write_whole`](crate::write_whole)).
 ///
-/// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN. Characters of names that a
-/// header cannot hold become `_`. Integers of 64 bits become `f64`.
+/// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as
+/// `f64` they stay NaN. Characters of names that a header cannot hold become `_`. Integers of 64
+/// bits become `f64`.
 ///
 /// # Errors
-/// The number of names differs from the number of columns; the names do not start with x, y, z; a name is there twice; the system reports an
-/// error.
+/// The number of names differs from the number of columns; the names do not start with x, y, z; a
+/// name is there twice; the system reports an error.
 ///
 /// ```
 /// use pointmill_core::Points;

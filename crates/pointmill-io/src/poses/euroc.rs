@@ -1,6 +1,8 @@
-//! Where the numbers of a line are that has a time: as TUM has them, as EuRoC has them, or as a header of EuRoC says.
+//! Where the numbers of a line are that has a time: as TUM has them, as EuRoC has them, or as a
+//! header of EuRoC says.
 
-/// Seconds above which a time counts something else: the year 5138 from 1970 on, 100 s in nanoseconds.
+/// Seconds above which a time counts something else: the year 5138 from 1970 on, 100 s in
+/// nanoseconds.
 const LATEST: f64 = 1e11;
 
 /// Which numbers of a line are what.
@@ -23,7 +25,8 @@ impl Columns {
         Self { numbers: if numbers == 8 { 8 } else { 17 }, places: [0, 1, 2, 3, 5, 6, 7, 4], per_second: 1e9 }
     }
 
-    /// Those that a header names, such as `timestamp [ns], p_RS_R_x [m], .., q_RS_w [], ..`; `None` for another comment.
+    /// Those that a header names, such as `timestamp [ns], p_RS_R_x [m], .., q_RS_w [], ..`; `None`
+    /// for another comment.
     pub(super) fn named(header: &str) -> Option<Self> {
         let names: Vec<_> = header.split(',').map(|name| name.trim().to_ascii_lowercase()).collect();
         let names: Vec<_> = names.iter().filter(|name| !name.is_empty()).map(|name| parts(name)).collect();

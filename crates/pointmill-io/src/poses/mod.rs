@@ -1,4 +1,5 @@
-//! Files of poses: trajectories of KITTI, of the TUM benchmark and of EuRoC, matrices, and x y z roll pitch yaw.
+//! Files of poses: trajectories of KITTI, of the TUM benchmark and of EuRoC, matrices, and x y z
+//! roll pitch yaw.
 
 mod euroc;
 mod read;
@@ -10,27 +11,33 @@ pub use write::{write_poses, write_stamped_poses};
 use crate::limits::Limits;
 use pointmill_core::Pose;
 
-/// How poses stand in a file: as text with one pose a line, numbers separated by blanks or commas, or as a table of Argoverse 2.
+/// How poses stand in a file: as text with one pose a line, numbers separated by blanks or commas,
+/// or as a table of Argoverse 2.
 ///
-/// In text, empty lines and lines that start with `#` are skipped; a header of EuRoC before the first pose names the columns.
+/// In text, empty lines and lines that start with `#` are skipped; a header of EuRoC before the
+/// first pose names the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoseFormat {
     /// 12 numbers: the upper three rows of the 4x4 matrix, rows first.
     Kitti,
-    /// 8 numbers: the time in seconds, at most 1e11, the translation, the quaternion x, y, z, w. Times ascend.
+    /// 8 numbers: the time in seconds, at most 1e11, the translation, the quaternion x, y, z, w.
+    /// Times ascend.
     Tum,
     /// 16 numbers: the rows of the 4x4 matrix. A file of one pose may have a row a line.
     Matrix,
-    /// 6 numbers: the translation, then roll, pitch and yaw in radians. A file of one pose may have three a line.
+    /// 6 numbers: the translation, then roll, pitch and yaw in radians. A file of one pose may have
+    /// three a line.
     Xyzrpy,
-    /// 17 numbers, or the first 8 of them: the time in nanoseconds, the translation, the quaternion w, x, y, z, then velocities and biases, which are
-    /// not used. A header such as `#timestamp, p_RS_R_x [m], .., q_RS_w [], q_RS_x [], ..` may name other columns in another order. Times ascend.
-    /// It is read, not written.
+    /// 17 numbers, or the first 8 of them: the time in nanoseconds, the translation, the quaternion
+    /// w, x, y, z, then velocities and biases, which are not used. A header such as
+    /// `#timestamp, p_RS_R_x [m], .., q_RS_w [], q_RS_x [], ..` may name other columns in another
+    /// order. Times ascend. It is read, not written.
     Euroc,
-    /// A Feather table with the columns `timestamp_ns`, `qw`, `qx`, `qy`, `qz`, `tx_m`, `ty_m`, `tz_m`, as Argoverse 2 has it in
-    /// `city_SE3_egovehicle.feather`. Times ascend; of poses whose times are one `f64` in seconds, some nanoseconds apart, the first is kept. It
-    /// is read, not written.
+    /// A Feather table with the columns `timestamp_ns`, `qw`, `qx`, `qy`, `qz`, `tx_m`, `ty_m`,
+    /// `tz_m`, as Argoverse 2 has it in `city_SE3_egovehicle.feather`. Times ascend; of poses whose
+    /// times are one `f64` in seconds, some nanoseconds apart, the first is kept. It is read, not
+    /// written.
     Argoverse2,
 }
 
@@ -93,8 +100,9 @@ impl From<Vec<Pose>> for Poses {
 /// How to read poses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoseOptions {
-    /// The format; by default [`PoseFormat::Argoverse2`] for a Feather file, [`PoseFormat::Euroc`] for text with such a header, else the one
-    /// whose lines have as many numbers as the first line.
+    /// The format; by default [`PoseFormat::Argoverse2`] for a Feather file, [`PoseFormat::Euroc`]
+    /// for text with such a header, else the one whose lines have as many numbers as the first
+    /// line.
     pub format: Option<PoseFormat>,
     /// How much a read may take.
     pub limits: Limits,

@@ -18,15 +18,18 @@ const MOST: usize = 17;
 
 /// Reads the poses of a file.
 ///
-/// **Order**: the order of the lines or rows. Times of nanoseconds become seconds, of which an `f64` holds those since 1980 to 60 ns. A rotation that is exact to a millionth keeps every bit of its matrix; see [`Pose::from_matrix`] and
+/// **Order**: the order of the lines or rows. Times of nanoseconds become seconds, of which an
+/// `f64` holds those since 1980 to 60 ns. A rotation that is exact to a millionth keeps every bit
+/// of its matrix; see [`Pose::from_matrix`] and
 /// [`Pose::from_quaternion`] for how far from rigid a pose may be. A file without poses has none.
 ///
 /// # Limits
 /// [`Limits::max_points`] counts the poses, [`Limits::max_memory`] their memory, which is taken as the lines come.
 ///
 /// # Errors
-/// A line of too few or too many numbers, a word that is no number, a pose that is not rigid or not finite, times that do not ascend or are not of
-/// the unit of the format; each with the number of the line.
+/// A line of too few or too many numbers, a word that is no number, a pose that is not rigid or not
+/// finite, times that do not ascend or are not of the unit of the format; each with the number of
+/// the line.
 ///
 /// ```
 /// use pointmill_io::{PoseFormat, PoseOptions, Poses, read_poses, write_poses};

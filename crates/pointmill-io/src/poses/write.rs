@@ -10,20 +10,22 @@ use std::path::Path;
 
 /// Writes poses as a text file, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
-/// **Order**: a line for each pose, in their order. Every number is the shortest decimal that reads back as the same `f64`. Matrices
-/// ([`PoseFormat::Kitti`], [`PoseFormat::Matrix`]) read back with every bit; quaternions and angles are computed, so that the matrix of
-/// what is read back may differ in its last bits.
+/// **Order**: a line for each pose, in their order. Every number is the shortest decimal that reads
+/// back as the same `f64`. Matrices ([`PoseFormat::Kitti`], [`PoseFormat::Matrix`]) read back with
+/// every bit; quaternions and angles are computed, so that the matrix of what is read back may
+/// differ in its last bits.
 ///
 /// # Errors
-/// A format that is not written; [`PoseFormat::Tum`] without times; another number of times than of poses, times that do not ascend; poses that are not rigid; what the
-/// system refuses.
+/// A format that is not written; [`PoseFormat::Tum`] without times; another number of times than of
+/// poses, times that do not ascend; poses that are not rigid; what the system refuses.
 pub fn write_poses(to: impl Destination, poses: &Poses, format: PoseFormat) -> Result<(), IoError> {
     check(to.path(), poses, format)?;
     let time = |i: usize| number(poses.times.as_ref().map_or(0.0, |times| times[i]));
     write_to(&to, |out| write_lines(out, &poses.poses, format, time))
 }
 
-/// Writes poses as [`PoseFormat::Tum`] with times of whole nanoseconds, of which none is lost: an `f64` of seconds since 1970 holds 240 ns.
+/// Writes poses as [`PoseFormat::Tum`] with times of whole nanoseconds, of which none is lost: an
+/// `f64` of seconds since 1970 holds 240 ns.
 ///
 /// ```
 /// use pointmill_core::Pose;

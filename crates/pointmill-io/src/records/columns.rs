@@ -37,8 +37,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Orders the entries of a record of `record` bytes and checks their names. `X`, `Y` and `Z` are x, y and z where no other name differs
-    /// from them by case alone.
+    /// Orders the entries of a record of `record` bytes and checks their names. `X`, `Y` and `Z`
+    /// are x, y and z where no other name differs from them by case alone.
     pub(crate) fn new(
         window: &Window<'_, '_>,
         bounds: &Bounds,
@@ -64,7 +64,8 @@ impl Columns {
     }
 }
 
-/// Where the entry of an axis is: the one of its name, else the only one whose name differs by case alone.
+/// Where the entry of an axis is: the one of its name, else the only one whose name differs by case
+/// alone.
 fn find(entries: &[Entry], axis: &str) -> Option<usize> {
     let exact = entries.iter().position(|e| e.name == axis);
     exact.or_else(|| {

@@ -8,7 +8,8 @@ use pointmill_core::half::f32_from_f16_bits;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
+/// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see
+/// the header.
 macro_rules! with_type {
     ($dtype:expr, $call:ident) => {
         match $dtype {
@@ -57,7 +58,8 @@ impl Strided<'_> {
     }
 }
 
-/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
+/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill
+/// should stay in the second-level cache.
 const BLOCK: usize = 4096;
 
 /// Rows that are there, to be filled on any thread.
@@ -78,7 +80,8 @@ pub(crate) struct WidePart<'p> {
     /// What is subtracted from whole numbers.
     pub(crate) first: Option<i128>,
     pub(crate) values: &'p mut [f64],
-    /// The bits of the most that a value changed in the cast to `f32`; those of positive numbers are in their order.
+    /// The bits of the most that a value changed in the cast to `f32`; those of positive numbers
+    /// are in their order.
     pub(crate) change: &'p AtomicU64,
 }
 
@@ -88,7 +91,8 @@ impl Part<'_> {
         self.data.len() / self.entries.len()
     }
 
-    /// Fills all rows. Values whose bit in `there` is zero are not there: they become NaN. No bits mean that all are.
+    /// Fills all rows. Values whose bit in `there` is zero are not there: they become NaN. No bits
+    /// mean that all are.
     pub(crate) fn fill<'b>(
         &mut self,
         values: impl Fn(usize, &Entry) -> Strided<'b>,

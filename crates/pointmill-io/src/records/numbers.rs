@@ -22,8 +22,9 @@ pub(super) fn number(token: &[u8], dtype: Dtype) -> Option<(f32, f64)> {
 const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 const SINGLE_TENS: usize = 11;
 
-/// As [`number`], of few digits without an exponent, and of type `f32` or `f64`. Such a number is a quotient of two numbers that the type
-/// holds, so that one division rounds it right. `None` of others, and of what is no number.
+/// As [`number`], of few digits without an exponent, and of type `f32` or `f64`. Such a number is a
+/// quotient of two numbers that the type holds, so that one division rounds it right. `None` of
+/// others, and of what is no number.
 fn short(token: &[u8], dtype: Dtype) -> Option<(f32, f64)> {
     let (is_negative, text) = match token {
         [b'-', text @ ..] => (true, text),

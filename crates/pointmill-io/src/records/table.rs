@@ -32,7 +32,8 @@ pub(crate) struct Table {
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
-    /// The columns behind z whose types hold more than an `f32` does, in order, and what [`WidePart::change`] says of each.
+    /// The columns behind z whose types hold more than an `f32` does, in order, and what
+    /// [`WidePart::change`] says of each.
     wide: Vec<WideColumn>,
     changes: Vec<AtomicU64>,
     /// Rows of which the memory was counted.
@@ -114,8 +115,8 @@ impl Table {
         Ok(())
     }
 
-    /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of a column, if it is a whole
-    /// number.
+    /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the
+    /// first value of a column, if it is a whole number.
     pub(crate) fn extend<'t>(
         &'t mut self,
         window: &Window<'_, '_>,
@@ -171,7 +172,8 @@ impl Table {
         })
     }
 
-    /// Adds a row as [`Table::push_text`] does, where there is room. Returns the column of what is no number.
+    /// Adds a row as [`Table::push_text`] does, where there is room. Returns the column of what is
+    /// no number.
     pub(crate) fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
         let mut wide = self.wide.iter_mut().peekable();
         for (j, entry) in self.columns.entries.iter().enumerate() {
@@ -244,7 +246,8 @@ pub(crate) fn too_short(window: &Window<'_, '_>, points: u64, record: usize, fou
     fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
 }
 
-/// Takes the next line that is not blank, and finds its values. Returns `None` at the end of the source.
+/// Takes the next line that is not blank, and finds its values. Returns `None` at the end of the
+/// source.
 pub(crate) fn next_values(
     window: &mut Window<'_, '_>,
     values: &mut Vec<Range<usize>>,
@@ -258,7 +261,8 @@ pub(crate) fn next_values(
     Ok(None)
 }
 
-/// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number. `short` makes the error for fewer bytes.
+/// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number.
+/// `short` makes the error for fewer bytes.
 pub(crate) fn records(
     window: &mut Window<'_, '_>,
     table: &mut Table,

@@ -10,8 +10,8 @@ pub(super) enum Separator {
 }
 
 impl Separator {
-    /// The separator of a line: semicolons, else commas if no two words stand beside each other without one, else blanks. So a comma within
-    /// a word stays in it, where it is no number's.
+    /// The separator of a line: semicolons, else commas if no two words stand beside each other
+    /// without one, else blanks. So a comma within a word stays in it, where it is no number's.
     pub(super) fn of(line: &[u8]) -> Self {
         if line.contains(&b';') {
             return Self::Byte(b';');
@@ -21,14 +21,15 @@ impl Separator {
         if line.contains(&b',') && joined { Self::Byte(b',') } else { Self::Blanks }
     }
 
-    /// The separator of a line of names: semicolons, commas or tabs, wherever there is one, else blanks.
+    /// The separator of a line of names: semicolons, commas or tabs, wherever there is one, else
+    /// blanks.
     pub(super) fn of_names(line: &[u8]) -> Self {
         let found = b";,\t".iter().find(|separator| line.contains(separator));
         found.map_or(Self::Blanks, |separator| Self::Byte(*separator))
     }
 
-    /// Where in a line its parts are, without the blanks round them; a separator at the end of a line separates nothing. `parts` is used
-    /// again from line to line.
+    /// Where in a line its parts are, without the blanks round them; a separator at the end of a
+    /// line separates nothing. `parts` is used again from line to line.
     pub(super) fn split(self, line: &[u8], parts: &mut Vec<Range<usize>>) {
         let Self::Byte(separator) = self else { return crate::records::split(line, parts) };
         parts.clear();
@@ -50,7 +51,8 @@ impl Separator {
     }
 }
 
-/// Whether a word is a number, as `1.5`, `-2e3`, `nan` and `inf` are, or is meant to be one, as `1,5` is.
+/// Whether a word is a number, as `1.5`, `-2e3`, `nan` and `inf` are, or is meant to be one, as
+/// `1,5` is.
 pub(crate) fn is_number(word: &[u8]) -> bool {
     let parsed = str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok());
     parsed || (word.iter().any(u8::is_ascii_digit) && word.iter().all(|b| b.is_ascii_digit() || b"+-.,eE".contains(b)))

@@ -8,10 +8,11 @@ use crate::threads::on_threads;
 use crate::window::Window;
 use std::thread;
 
-/// Adds the rows of the lines that are whole in the window, of `width` values each. A thread is worth `least` bytes.
+/// Adds the rows of the lines that are whole in the window, of `width` values each. A thread is
+/// worth `least` bytes.
 ///
-/// Returns the position up to which lines are to be read one by one: those of a window that has few, or one that is not
-/// right, whose error is then the same as without threads.
+/// Returns the position up to which lines are to be read one by one: those of a window that has
+/// few, or one that is not right, whose error is then the same as without threads.
 pub(super) fn read(
     window: &mut Window<'_, '_>,
     bounds: &Bounds,
@@ -53,7 +54,8 @@ fn parts(mut lines: &[u8], least: usize) -> Vec<&[u8]> {
     parts
 }
 
-/// The rows of whole lines in a table like another, and the number of lines; `None` where one is not right.
+/// The rows of whole lines in a table like another, and the number of lines; `None` where one is
+/// not right.
 fn read_part(like: &Table, lines: &[u8], separator: Separator, width: usize) -> Option<(Table, u64)> {
     if memchr::memchr_iter(b'\r', lines).any(|at| lines.get(at + 1) != Some(&b'\n')) {
         return None;

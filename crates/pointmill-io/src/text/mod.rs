@@ -1,4 +1,5 @@
-//! Points as text: a line of numbers each, with blanks, tabs, commas or semicolons between them, and perhaps a line of names before the first.
+//! Points as text: a line of numbers each, with blanks, tabs, commas or semicolons between them,
+//! and perhaps a line of names before the first.
 
 mod line;
 mod many;

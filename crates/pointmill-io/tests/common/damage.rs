@@ -1,4 +1,5 @@
-//! Bad files made of good ones: every number of a header at its extremes, cuts at every boundary, and random damage from a seed.
+//! Bad files made of good ones: every number of a header at its extremes, cuts at every boundary,
+//! and random damage from a seed.
 
 use super::random::Random;
 use super::valid::Valid;

@@ -7,7 +7,8 @@ pub(crate) fn end(members: u16, size: u32, offset: u32, comment: u16) -> Vec<u8>
     [b"PK\x05\x06\0\0\0\0", &members[..], &members, &size, &offset, &comment].concat()
 }
 
-/// An archive of `length` bytes of lists, and so many end records: each starts a chain of long headers of its own, through all of the file.
+/// An archive of `length` bytes of lists, and so many end records: each starts a chain of long
+/// headers of its own, through all of the file.
 pub(crate) fn many_ends(length: usize, ends: usize) -> Vec<u8> {
     let header = [b"PK\x01\x02\x14\0\x14\0", &[0; 20][..], &[0xff; 2], &[0; 2], &[0xff; 2], &[0; 12]].concat();
     let mut bytes = vec![0; length];

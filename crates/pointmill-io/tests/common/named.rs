@@ -1,4 +1,5 @@
-//! PLY and PCD files of any layout, made by a second hand: value by value from a description, without the code under test.
+//! PLY and PCD files of any layout, made by a second hand: value by value from a description,
+//! without the code under test.
 
 use pointmill_io::Dtype;
 

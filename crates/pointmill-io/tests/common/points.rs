@@ -1,5 +1,5 @@
-//! Records of LAS points of every format that try their coders: fields that rest, creep and jump, channels in turn, and times of
-//! several sequences.
+//! Records of LAS points of every format that try their coders: fields that rest, creep and jump,
+//! channels in turn, and times of several sequences.
 
 use super::random::Random;
 
@@ -22,7 +22,8 @@ impl Times {
         Self { times: [1, 2, 3, 4].map(|i| (i << 60) + (random.next() >> 8) as i64), steps, current: 0 }
     }
 
-    /// The next time: at rest, evenly, in turns, at a multiple of the step, a jump of 32 bits, or any 64 bits.
+    /// The next time: at rest, evenly, in turns, at a multiple of the step, a jump of 32 bits, or
+    /// any 64 bits.
     fn next(&mut self, kind: usize, random: &mut Random) -> i64 {
         let (jump, noise) = (random.next() as i32, random.below(3) as i64 - 1);
         if kind >= 2 {
@@ -41,8 +42,9 @@ impl Times {
     }
 }
 
-/// `n` records of a format with `extra` bytes. Fields of which the bit in `resting` is set keep the value of the first point: intensity, returns,
-/// flags, classification, user data, angle, source, time, color, infrared, wave packets, extra bytes.
+/// `n` records of a format with `extra` bytes. Fields of which the bit in `resting` is set keep the
+/// value of the first point: intensity, returns, flags, classification, user data, angle, source,
+/// time, color, infrared, wave packets, extra bytes.
 pub(crate) fn records(format: u8, extra: usize, n: usize, resting: u32, random: &mut Random) -> Vec<u8> {
     let (old, size) = (format < 6, RECORDS[usize::from(format)]);
     let (mut times, mut record, mut out) = (Times::new(random), vec![0; size + extra], vec![]);

@@ -125,7 +125,8 @@ fn archives() -> Vec<Valid> {
             let bytes = zip(&[("points.npy", &points), ("xyz_f64.npy", &exact)], deflate);
             let mut valid = Valid::new("a.npz", Format::Npz, bytes);
             for at in 0..valid.bytes.len() - 4 {
-                // The records of an archive: of a member, of the list of them, of its end; and numbers in them.
+                // The records of an archive: of a member, of the list of them, of its end; and
+                // numbers in them.
                 let numbers: &[(usize, usize)] = match &valid.bytes[at..at + 4] {
                     b"PK\x03\x04" => &[(4, 2), (6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)],
                     b"PK\x01\x02" => &[(8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (42, 4)],

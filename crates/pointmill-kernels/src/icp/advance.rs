@@ -1,7 +1,8 @@
 //! The next pose, and the end of the loop.
 //!
-//! The loop runs ahead of the host, which looks at its iterations later and decides with the same arithmetic. So the device may stop too early, where a step takes more than it can do, but
-//! never goes another way.
+//! The loop runs ahead of the host, which looks at its iterations later and decides with the same
+//! arithmetic. So the device may stop too early, where a step takes more than it can do, but never
+//! goes another way.
 
 use super::spread::StoredSpread;
 use super::*;
@@ -43,7 +44,8 @@ pub struct LoopState {
     pub step: f64,
     /// Steps so far.
     pub steps: u64,
-    /// The counters of this iteration, a block in one of many places, so that few meet at one; zero before it.
+    /// The counters of this iteration, a block in one of many places, so that few meet at one; zero
+    /// before it.
     pub stats: [IterationStats; STATS_PLACES],
     /// Nanoseconds: when the search began, and the sums.
     pub times: [u64; 2],
@@ -105,7 +107,8 @@ pub struct AdvanceArgs {
     pub sums: *const f64,
 }
 
-/// How the next pose follows from sums. (Closures are not inlined everywhere, and functions that are called need a stack.)
+/// How the next pose follows from sums. (Closures are not inlined everywhere, and functions that
+/// are called need a stack.)
 trait Next<const K: usize> {
     fn next(guess: &Rigid, terms: &[f64; K], at: &Linearization) -> Option<Rigid>;
 }
@@ -124,14 +127,16 @@ impl Next<STEP_TERMS> for AdvanceSteps {
     }
 }
 
-/// Adds up the trees, notes the iteration, and sets the next pose or ends the loop, if it runs. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
+/// Adds up the trees, notes the iteration, and sets the next pose or ends the loop, if it runs. All
+/// threads of a block of [`BLOCK`] call; `shared` has 512 words.
 #[inline(always)]
 unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
     // SAFETY: the caller's promise about all pointers.
     unsafe {
         let share = a.clouds.of(block_index(), 0);
         let state = a.state.add(share.cloud);
-        // All that is read besides the sums is under way at once, so that the thread that solves waits for none of it.
+        // All that is read besides the sums is under way at once, so that the thread that solves
+        // waits for none of it.
         let place = &raw mut (*state).stats[lane() as usize];
         let IterationStats { changed, searched, hash } = *place;
         let n = hidden(share.n());
@@ -206,7 +211,8 @@ kernel! {
 }
 
 kernel! {
-    /// The next pose of point-to-plane and GICP, if the pairs determine all of it. One block a source.
+    /// The next pose of point-to-plane and GICP, if the pairs determine all of it. One block a
+    /// source.
     AdvanceSteps = "icp_advance_steps", block BLOCK, shared 2 * BLOCK, cooperative true,
     fn(a: AdvanceArgs) {
         advance::<Self, STEP_TERMS>(&a, Shared::at(0));

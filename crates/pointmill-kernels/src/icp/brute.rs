@@ -1,7 +1,8 @@
 //! Every point is looked at.
 //!
-//! Most points are not near: one fused operation less for each axis tells so, with room for what that rounds otherwise. Only groups with a point that may be nearer are looked at
-//! exactly. A first launch looks at every [`SPARSE`]th point, so that the second starts near.
+//! Most points are not near: one fused operation less for each axis tells so, with room for what
+//! that rounds otherwise. Only groups with a point that may be nearer are looked at exactly. A
+//! first launch looks at every [`SPARSE`]th point, so that the second starts near.
 
 use super::*;
 use pointmill_core::icp::nearest::{distance_of, key, squared_distance};
@@ -71,7 +72,8 @@ fn about(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 kernel! {
-    /// The nearest point of each query. A block for each tile of queries and slice of points; the least key of all slices stays.
+    /// The nearest point of each query. A block for each tile of queries and slice of points; the
+    /// least key of all slices stays.
     NearestBrute = "icp_nearest_brute", block THREADS, shared TILE * 4, cooperative true,
     fn(a: NearestBruteArgs) {
         let tile = Shared::at(0);

@@ -16,7 +16,8 @@ pub const KEEP_TILE: u32 = BLOCK * ITEMS as u32;
 /// Largest distance from the centre along an axis. Squares of such distances are still numbers.
 const FARTHEST: f64 = 1e18;
 
-/// What is known of a cloud. Before [`Keep`] `far` and `bounds` have all bits set, and all else but `points` is zero.
+/// What is known of a cloud. Before [`Keep`] `far` and `bounds` have all bits set, and all else but
+/// `points` is zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Head {
@@ -30,9 +31,11 @@ pub struct Head {
     pub zeros: u32,
     /// The first point that stays and is too far from the centre.
     pub far: u32,
-    /// Keys of the least coordinates of the box, and of the largest ones inverted: the smaller the farther out.
+    /// Keys of the least coordinates of the box, and of the largest ones inverted: the smaller the
+    /// farther out.
     pub bounds: [u32; 6],
-    /// Blocks that have written their sums, for the mean and for the covariance; zero between launches.
+    /// Blocks that have written their sums, for the mean and for the covariance; zero between
+    /// launches.
     pub arrived: [u32; 2],
     /// The cloud.
     pub points: StoredPoints,
@@ -91,7 +94,8 @@ pub(super) fn warp_least(mut least: u32) -> u32 {
 /// Words of shared memory of [`least_of_block`].
 pub(super) const BOUNDS_WORDS: u32 = 6 * WARPS;
 
-/// Puts boxes of threads together; thread k < 6 gets bound k. All threads of a block of [`BLOCK`] call; `shared` has [`BOUNDS_WORDS`].
+/// Puts boxes of threads together; thread k < 6 gets bound k. All threads of a block of [`BLOCK`]
+/// call; `shared` has [`BOUNDS_WORDS`].
 #[inline(always)]
 fn least_of_block(bounds: &[u32; 6], shared: Shared) -> u32 {
     for k in 0..6 {
@@ -111,7 +115,8 @@ fn least_of_block(bounds: &[u32; 6], shared: Shared) -> u32 {
     all
 }
 
-/// Clouds side by side. A launch takes all of them: as many blocks for each as its places need, those of a cloud side by side.
+/// Clouds side by side. A launch takes all of them: as many blocks for each as its places need,
+/// those of a cloud side by side.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Clouds {
@@ -240,7 +245,8 @@ const RADIX: u32 = 1 << RADIX_BITS;
 const _: () = assert!(RADIX == BLOCK);
 
 kernel! {
-    /// The median of evenly spaced points, one axis a block, three blocks a cloud: digit by digit from the highest, one thread a value of the digit.
+    /// The median of evenly spaced points, one axis a block, three blocks a cloud: digit by digit
+    /// from the highest, one thread a value of the digit.
     Centre = "icp_centre", block BLOCK, shared 2 * RADIX + WARPS + 2, cooperative true,
     fn(a: CentreArgs) {
         let (axis, share) = (block_index() % 3, a.clouds.of(block_index() / 3, 0));
@@ -312,12 +318,14 @@ pub struct LocalArgs {
     pub kept: *const u32,
     /// The points about the centre; each with its index.
     pub local: *mut Place4,
-    /// Null where indices count the points that stay; else indices are rows of the cloud, and the points go here as well, by row.
+    /// Null where indices count the points that stay; else indices are rows of the cloud, and the
+    /// points go here as well, by row.
     pub by_row: *mut Place4,
 }
 
 kernel! {
-    /// Takes the centre off the points that stay, and finds the box around them. One thread a point.
+    /// Takes the centre off the points that stay, and finds the box around them. One thread a
+    /// point.
     Local = "icp_local", block BLOCK, shared BOUNDS_WORDS, cooperative true,
     fn(a: LocalArgs) {
         let share = a.clouds.share(BLOCK);

@@ -83,7 +83,8 @@ pub struct GatherArgs {
     pub sorted: *mut Place4,
     /// The codes in that order, or null.
     pub codes: *const u64,
-    /// Where there are codes, becomes one if a code is that of more points than a leaf has and not all of them are at one place.
+    /// Where there are codes, becomes one if a code is that of more points than a leaf has and not
+    /// all of them are at one place.
     pub mixed: *mut u32,
 }
 
@@ -107,7 +108,8 @@ kernel! {
     }
 }
 
-/// Whether a point and the next one, which have one code, share it with more points than a leaf has.
+/// Whether a point and the next one, which have one code, share it with more points than a leaf
+/// has.
 #[inline(always)]
 unsafe fn is_long_cube(codes: *const u64, n: u32, i: u32) -> bool {
     let mut long = false;
@@ -127,14 +129,16 @@ pub struct OrderCubesArgs {
     pub clouds: Clouds,
     /// Sorted.
     pub codes: *const u64,
-    /// Points in the order of their codes; those of one code are put into the order of [`CubeOrder`], of one place in that of their words.
+    /// Points in the order of their codes; those of one code are put into the order of
+    /// [`CubeOrder`], of one place in that of their words.
     pub points: *mut Place4,
     /// Zero where nothing is to be done, as [`Gather`] found.
     pub mixed: *const u32,
 }
 
 kernel! {
-    /// Orders the points of each code that is that of more points than a leaf has. One thread a point looks for such; then the block in which a code begins sorts its points.
+    /// Orders the points of each code that is that of more points than a leaf has. One thread a
+    /// point looks for such; then the block in which a code begins sorts its points.
     OrderCubes = "icp_order_cubes", block BLOCK, shared BLOCK + 6 * WARPS, cooperative true,
     fn(a: OrderCubesArgs) {
         if *a.mixed == 0 {
@@ -168,7 +172,8 @@ kernel! {
     }
 }
 
-/// Sorts points by a network that goes from short runs to long ones and whose exchanges all put the lesser point first, so that it takes any number of points. All threads of a block call.
+/// Sorts points by a network that goes from short runs to long ones and whose exchanges all put the
+/// lesser point first, so that it takes any number of points. All threads of a block call.
 #[inline(always)]
 unsafe fn order_cube(points: *mut Place4, n: u32, boxes: Shared) {
     let mut bounds = [u32::MAX; 6];
@@ -198,7 +203,8 @@ unsafe fn order_cube(points: *mut Place4, n: u32, boxes: Shared) {
         return;
     }
     let order = CubeOrder::new(low, high);
-    // Runs of 2^s points become sorted, by exchanges with the mirror image in the run and then with ever nearer points.
+    // Runs of 2^s points become sorted, by exchanges with the mirror image in the run and then with
+    // ever nearer points.
     let mut s = 1;
     loop {
         let mut stride = s;

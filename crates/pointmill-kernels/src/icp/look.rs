@@ -45,7 +45,8 @@ unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32
     unsafe { narrow((*state).pose.apply(wide(load4(source.add(i as usize)).0))) }
 }
 
-/// The key of the last neighbour, if it is below the limit: it is a point like others, and mostly near, so that what is beyond it needs no look.
+/// The key of the last neighbour, if it is below the limit: it is a point like others, and mostly
+/// near, so that what is beyond it needs no look.
 #[inline(always)]
 unsafe fn last_key(q: [f32; 3], last: u32, target: *const Place4, limit: u64) -> u64 {
     if last == u32::MAX {
@@ -118,7 +119,8 @@ unsafe fn add_stats(state: *mut LoopState, block: u32, changed: bool, searched: 
 }
 
 kernel! {
-    /// The pair of each source point: kept where nothing can have changed, else searched for in a tree. One thread a point.
+    /// The pair of each source point: kept where nothing can have changed, else searched for in a
+    /// tree. One thread a point.
     Look = "icp_look", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: LookArgs) {
         let share = a.clouds.share(TREE);

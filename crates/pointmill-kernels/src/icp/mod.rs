@@ -1,4 +1,5 @@
-//! Iterative closest point: clouds about a centre, trees of boxes along the Morton curve, exact neighbours, sums over pairs, and the next pose.
+//! Iterative closest point: clouds about a centre, trees of boxes along the Morton curve, exact
+//! neighbours, sums over pairs, and the next pose.
 //!
 //! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`], [`OrderCubes`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
 //! [`Normals`] looks at neighbourhoods. An iteration of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or

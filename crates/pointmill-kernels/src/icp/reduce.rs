@@ -69,7 +69,8 @@ pub struct ReduceArgs {
 
 const _: () = assert!(FARTHEST < u64::MAX);
 
-/// Adds up the terms of this block's pairs, given the places of both points, if the loop of its source runs.
+/// Adds up the terms of this block's pairs, given the places of both points, if the loop of its
+/// source runs.
 #[inline(always)]
 unsafe fn reduce<const K: usize>(a: &ReduceArgs, of: impl FnOnce(&LoopState, &StoredSpread, usize, usize) -> [f64; K]) {
     let share = a.clouds.share(TREE);

@@ -8,7 +8,8 @@ use pointmill_core::icp::{
     neighbourhood::Neighbourhood,
 };
 
-/// The nearest keys so far, ascending. Places that are not asked for hold zero, which no key is below, so that the last one is always the farthest.
+/// The nearest keys so far, ascending. Places that are not asked for hold zero, which no key is
+/// below, so that the last one is always the farthest.
 struct Sorted([u64; MAX_NEIGHBOURS]);
 
 impl Sorted {
@@ -34,7 +35,8 @@ impl NeighbourSet for Sorted {
         if key >= keys[MAX_NEIGHBOURS - 1] {
             return;
         }
-        // From the far end: what is above the key moves up by one, and the key takes the place that is left.
+        // From the far end: what is above the key moves up by one, and the key takes the place that
+        // is left.
         for j in 0..MAX_NEIGHBOURS - 1 {
             let j = MAX_NEIGHBOURS - 1 - j;
             let before = if keys[j - 1] > key { keys[j - 1] } else { key };
@@ -161,7 +163,8 @@ kernel! {
             let mut around = Neighbourhood::default();
             for j in 0..MAX_NEIGHBOURS {
                 let key = sorted.0[j];
-                // Places that were not asked for are zero; that is also the key of the first point where it is.
+                // Places that were not asked for are zero; that is also the key of the first point
+                // where it is.
                 if j as u32 >= MAX_NEIGHBOURS as u32 - a.k && index_of(key) != u32::MAX {
                     around.add(p, load4(a.cloud.add(share.first + index_of(key) as usize)).0);
                 }

@@ -24,7 +24,8 @@ pub struct SpreadArgs {
     pub spread: *mut StoredSpread,
 }
 
-/// Adds up the values of this block's points, and in the last block of a cloud those of all its blocks: then thread k gets value k divided by the number of points.
+/// Adds up the values of this block's points, and in the last block of a cloud those of all its
+/// blocks: then thread k gets value k divided by the number of points.
 #[inline(always)]
 unsafe fn mean<const K: usize>(a: &SpreadArgs, share: &Share, values: [f64; K], arrived: *mut u32) -> Option<f64> {
     // SAFETY: the caller's promise.

@@ -1,6 +1,7 @@
 //! A binary tree of boxes over points in order, and the walk through it.
 //!
-//! A node stands between two neighbouring points, where its points part, and is stored at the index of the first of these; it holds the boxes of both parts. Parts of up to
+//! A node stands between two neighbouring points, where its points part, and is stored at the index
+//! of the first of these; it holds the boxes of both parts. Parts of up to
 //! [`LEAF`] points are leaves. [`Build`] makes the tree over Morton codes; one made on the host, of whatever order, looks the same.
 //!
 //! Source: Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014.
@@ -13,10 +14,12 @@ use pointmill_core::icp::neighbour_set::NeighbourSet;
 pub const LEAF: u32 = 8;
 /// A child that is a leaf has this bit.
 const IS_LEAF: u32 = 1 << 31;
-/// Bits of a place and of an index: there are fewer than 2^30 points. Those above them hold the rest.
+/// Bits of a place and of an index: there are fewer than 2^30 points. Those above them hold the
+/// rest.
 const PLACE_BITS: u32 = 30;
 const PLACE: u32 = (1 << PLACE_BITS) - 1;
-/// Nodes that can wait, one for each level of the deepest tree: codes part at 63 bits, and equal codes at the 30 bits of their places, of which the last three are leaves.
+/// Nodes that can wait, one for each level of the deepest tree: codes part at 63 bits, and equal
+/// codes at the 30 bits of their places, of which the last three are leaves.
 const WAITING: u32 = 63 + 27;
 /// Words of shared memory that the walks of a block of `threads` take.
 pub(super) const fn waiting_words(threads: u32) -> u32 {
@@ -27,13 +30,15 @@ const NOBODY: u32 = u32::MAX;
 /// Height of the gaps before the first and behind the last point: above all others.
 const OUTSIDE: u32 = u32::MAX;
 
-/// One part of a node: the box around it, where it is, and the lowest index of its points, which decides between equally near ones.
+/// One part of a node: the box around it, where it is, and the lowest index of its points, which
+/// decides between equally near ones.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Half {
     /// Least coordinates.
     pub low: [f32; 3],
-    /// A node; or [`IS_LEAF`], below it the highest bit of the number of points less one, and the place of the first.
+    /// A node; or [`IS_LEAF`], below it the highest bit of the number of points less one, and the
+    /// place of the first.
     child: u32,
     /// Largest coordinates.
     pub high: [f32; 3],
@@ -86,7 +91,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of a cloud, where this is the first of trees side by side with `room` places each. The number of points is not known.
+    /// The tree of a cloud, where this is the first of trees side by side with `room` places each.
+    /// The number of points is not known.
     #[inline(always)]
     pub(super) const fn of(&self, cloud: usize, room: u32) -> Self {
         let first = cloud * room as usize;
@@ -109,14 +115,16 @@ pub struct BuildArgs {
     pub nodes: *mut Node,
     /// For each place the part that comes to its node first; all bits set, before and after.
     pub waiting: *mut Half,
-    /// For each place the far end of that part, and above it the height of the gap there; all bits set, before and after.
+    /// For each place the far end of that part, and above it the height of the gap there; all bits
+    /// set, before and after.
     pub ends: *mut u64,
     /// Where the first node of each cloud goes.
     pub root: *mut Half,
 }
 
-/// How high the gap between points `i` and `i + 1` stands in the tree: by the highest bit in which their codes differ, below those of their places where the codes are equal. The two
-/// gaps beside a part are never of one height.
+/// How high the gap between points `i` and `i + 1` stands in the tree: by the highest bit in which
+/// their codes differ, below those of their places where the codes are equal. The two gaps beside a
+/// part are never of one height.
 #[inline(always)]
 unsafe fn height(codes: *const u64, i: u32) -> u32 {
     // SAFETY: the caller's promise: i + 1 < n.
@@ -141,9 +149,11 @@ unsafe fn load_words(from: *const Half) -> [[u32; 4]; 2] {
     unsafe { [load_relaxed_x4(from.cast()), load_relaxed_x4(from.cast::<u32>().add(4))] }
 }
 
-/// The part that came to a node first, which it leaves empty for the next launch. `words` are what was read there.
+/// The part that came to a node first, which it leaves empty for the next launch. `words` are what
+/// was read there.
 ///
-/// Each word of a part differs from an empty one, so that the words themselves say when they are there, and no fence is needed.
+/// Each word of a part differs from an empty one, so that the words themselves say when they are
+/// there, and no fence is needed.
 #[inline(always)]
 unsafe fn take_half(from: *mut Half, mut words: [[u32; 4]; 2]) -> Half {
     let mut tries = 0;
@@ -176,7 +186,8 @@ unsafe fn take_half(from: *mut Half, mut words: [[u32; 4]; 2]) -> Half {
 }
 
 kernel! {
-    /// Makes the tree over sorted codes, from the points up. One thread a point: of two that meet at a node, the second goes on with both.
+    /// Makes the tree over sorted codes, from the points up. One thread a point: of two that meet
+    /// at a node, the second goes on with both.
     Build = "icp_build", block BLOCK, shared 0, cooperative false,
     fn(a: BuildArgs) {
         let share = a.clouds.share(BLOCK);
@@ -237,7 +248,8 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
     bound(q, half.low, half.high)
 }
 
-/// Shows `keep` every point that may count for it, near ones first. `waiting` has [`waiting_words`] words.
+/// Shows `keep` every point that may count for it, near ones first. `waiting` has [`waiting_words`]
+/// words.
 ///
 /// # Safety
 /// The tree is valid and has a point.
@@ -260,7 +272,8 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet
                 let second = (to_b < to_a) | ((to_b == to_a) & (b.lowest() < a.lowest()));
                 let (near, far) = if second { (to_b, to_a) } else { (to_a, to_b) };
                 let reach = keep.max_distance();
-                // Indices are looked at when a part that waits gets its turn: doing so here too made passes a quarter slower on an H200, and copies wait once a level.
+                // Indices are looked at when a part that waits gets its turn: doing so here too
+                // made passes a quarter slower on an H200, and copies wait once a level.
                 if far <= reach {
                     waiting.set(depth * block_size() + thread_index(), at << 1 | if second { 0 } else { 1 });
                     depth += 1;
@@ -300,7 +313,8 @@ unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl
     let mut squares = [f32::INFINITY; LEAF as usize];
     let mut indices = [u32::MAX; LEAF as usize];
     let mut least = f32::INFINITY;
-    // All reads first, so that they are in flight together; what is beyond the leaf is its last point once more, and not shown.
+    // All reads first, so that they are in flight together; what is beyond the leaf is its last
+    // point once more, and not shown.
     for k in 0..LEAF {
         let at = first + if k < count { k } else { count - 1 };
         // SAFETY: the caller's promise: a leaf has a point.

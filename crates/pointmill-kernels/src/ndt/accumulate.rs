@@ -1,8 +1,10 @@
 //! Points into sums.
 //!
-//! A lane takes a few points that follow each other and adds up those that share a cell; points of a sweep mostly do. What a lane has of a cell waits in shared memory until there is
-//! a warp's worth; then neighbouring lanes add neighbouring words of a record, which takes a third of the sectors of a lane a record. Lanes that end with the same cell are added
-//! up first, so that a cell with many points is no bottleneck.
+//! A lane takes a few points that follow each other and adds up those that share a cell; points of
+//! a sweep mostly do. What a lane has of a cell waits in shared memory until there is a warp's
+//! worth; then neighbouring lanes add neighbouring words of a record, which takes a third of the
+//! sectors of a lane a record. Lanes that end with the same cell are added up first, so that a cell
+//! with many points is no bottleneck.
 
 use super::*;
 use crate::prim::WARPS;

@@ -58,7 +58,8 @@ unsafe fn tree_of(a: &DeriveArgs) -> Option<(Points, u32, *const PreparedPose)> 
 }
 
 kernel! {
-    /// Adds up scores, gradients and Hessians at the candidates of alignments, where there are few points in all. One block for each alignment and tree, those of an alignment side by side.
+    /// Adds up scores, gradients and Hessians at the candidates of alignments, where there are few
+    /// points in all. One block for each alignment and tree, those of an alignment side by side.
     Derive = "ndt_derive", block BLOCK, shared NEAR_WORDS + near_words(NEAR_TERMS), cooperative true, min_blocks 3,
     fn(a: DeriveArgs) {
         let Some((points, first, prepared)) = tree_of(&a) else { return };

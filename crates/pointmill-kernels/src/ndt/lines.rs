@@ -4,8 +4,9 @@ use super::*;
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, line_key};
 
-/// The key of a line plus one in two words, the mask, and the complement of the first row; all zero when empty. An array over a [`LineBox`] has two lines in each, of two words: the
-/// mask, and the complement of the first row.
+/// The key of a line plus one in two words, the mask, and the complement of the first row; all zero
+/// when empty. An array over a [`LineBox`] has two lines in each, of two words: the mask, and the
+/// complement of the first row.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LinesEntry(pub [u32; 4]);

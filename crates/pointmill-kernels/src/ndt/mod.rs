@@ -1,7 +1,9 @@
-//! Grids of normal distributions: points into sums by cell, sums into statistics, and scans against them.
+//! Grids of normal distributions: points into sums by cell, sums into statistics, and scans against
+//! them.
 //!
 //! [`AccumulateF32`] and its like add points to [`Records`], a hash table of cells; [`Order`], or [`SortKeysShort`] and a radix sort, put the cells in order; [`Finish`] makes rows of them and
-//! enters each into [`Lines`], the table by which all searches find rows: [`List`] lists rows near points, [`Score`] and [`Derive`] add up how well scans fit, and
+//! enters each into [`Lines`], the table by which all searches find rows: [`List`] lists rows near
+//! points, [`Score`] and [`Derive`] add up how well scans fit, and
 //! [`Advance`] makes the next step of an alignment of it. The sums are integers, and those of scores are added in one tree, so that every run gives the same bits.
 //!
 #![doc = include_str!("README.md")]

@@ -1,7 +1,10 @@
 //! The rows near the points of a scan.
 //!
-//! Few points leave most of a GPU idle. [`NearSums`] adds up what the rows add, in blocks of [`TREE`] points. A thread a point finds out where to look, and four threads a point look. Then each thread computes what
-//! one row adds at one point, and the threads of a point add it up in ascending order of rows. For many points this is more work than [`each_near`], where a thread does all for its point.
+//! Few points leave most of a GPU idle. [`NearSums`] adds up what the rows add, in blocks of
+//! [`TREE`] points. A thread a point finds out where to look, and four threads a point look. Then
+//! each thread computes what one row adds at one point, and the threads of a point add it up in
+//! ascending order of rows. For many points this is more work than [`each_near`], where a thread
+//! does all for its point.
 
 use super::*;
 use crate::prim::WARPS;
@@ -10,9 +13,11 @@ use pointmill_core::ndt::Reach;
 /// Rows that a thread notes before it visits them: see [`each_near`].
 pub(super) const NOTED: u32 = 27;
 
-/// Calls `visit` with the rows near a point of a scan, ascending; `shared` has [`NOTED`] words for each thread of the block.
+/// Calls `visit` with the rows near a point of a scan, ascending; `shared` has [`NOTED`] words for
+/// each thread of the block.
 ///
-/// Lanes of a warp have rows in different lines. With notes, all that have another row compute at once.
+/// Lanes of a warp have rows in different lines. With notes, all that have another row compute at
+/// once.
 ///
 /// # Safety
 /// The map is valid for reads.
@@ -48,7 +53,8 @@ pub(super) unsafe fn each_near(map: Map, point: [f64; 3], shared: Shared, mut vi
 const LOOKERS: u32 = BLOCK / TREE;
 /// Most rows that one of them finds, as [`pointmill_core::ndt::CellRows::each_in_reach`] says.
 const NOTES: u32 = 16;
-/// From one value of pairs to the next: a warp adds up four values of eight points, which lie in different banks.
+/// From one value of pairs to the next: a warp adds up four values of eight points, which lie in
+/// different banks.
 const PAIR_ROW: u32 = BLOCK + 8;
 /// Values that a thread adds up: those of ten that one of four threads has.
 const OWN: usize = 3;
@@ -82,7 +88,8 @@ pub(super) struct NearSums<const K: usize> {
 }
 
 impl<const K: usize> NearSums<K> {
-    /// Adds up `value` of the rows within an edge of each point; `x` is point `thread_index()` in the frame of the map, if there is one, for the first [`TREE`] threads. All threads of a
+    /// Adds up `value` of the rows within an edge of each point; `x` is point `thread_index()` in
+    /// the frame of the map, if there is one, for the first [`TREE`] threads. All threads of a
     /// block of [`BLOCK`] call; `shared` has [`NEAR_WORDS`] and [`near_words`] of K words.
     ///
     /// # Safety

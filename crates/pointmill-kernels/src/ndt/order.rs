@@ -1,4 +1,5 @@
-//! The order of few cells, without a sort: one block sets a bit for each cell of the box around them and counts the bits before each.
+//! The order of few cells, without a sort: one block sets a bit for each cell of the box around
+//! them and counts the bits before each.
 
 use super::*;
 

@@ -8,7 +8,8 @@ pub const SUMS: usize = 10;
 /// Entries a search looks at before it says that the table is full.
 const MAX_PROBES: u32 = 64;
 
-/// A cell's key plus one, or zero without a cell; its count, sums and products; one word to fill three sectors of 32 bytes, from the start of which a table begins.
+/// A cell's key plus one, or zero without a cell; its count, sums and products; one word to fill
+/// three sectors of 32 bytes, from the start of which a table begins.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Record(pub [u64; SUMS + 2]);
@@ -64,12 +65,14 @@ pub(super) fn coordinate(key: u64, axis: usize) -> u32 {
 }
 
 impl Records {
-    /// The record of a cell, which gets one if it has none, and whether it just got it; `None` where the table is full.
+    /// The record of a cell, which gets one if it has none, and whether it just got it; `None`
+    /// where the table is full.
     #[inline(always)]
     pub(super) unsafe fn enter(&self, key: u64) -> (Option<u32>, bool) {
         let stored = key + 1;
         let mut slot = pointmill_core::hash::first_slot(key, self.mask, self.seed);
-        // The compiler writes out a loop of a known length: 64 searches, three times in each kernel that adds points.
+        // The compiler writes out a loop of a known length: 64 searches, three times in each kernel
+        // that adds points.
         let most = if self.mask < MAX_PROBES { self.mask + 1 } else { MAX_PROBES };
         let mut probe = 0;
         while probe < most {

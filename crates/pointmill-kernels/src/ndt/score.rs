@@ -64,7 +64,8 @@ unsafe fn scores_of(map: Map, score: &NdtScore, x: Option<[f64; 3]>, shared: Sha
 }
 
 kernel! {
-    /// Adds up the scores of a scan at poses, where there are few points in all. One block for each pose and tree, those of a pose side by side.
+    /// Adds up the scores of a scan at poses, where there are few points in all. One block for each
+    /// pose and tree, those of a pose side by side.
     Score = "ndt_score", block BLOCK, shared NEAR_WORDS + near_words(1), cooperative true,
     fn(a: ScoreArgs) {
         let (pose, tree, p) = (block_index() / a.trees, block_index() % a.trees, thread_index());

@@ -37,7 +37,8 @@ pub struct SearchArgs {
     pub distances: *mut f64,
 }
 
-/// Calls `visit` with the rows near a point, ascending, and their squared distances (0 for those of cells).
+/// Calls `visit` with the rows near a point, ascending, and their squared distances (0 for those of
+/// cells).
 #[inline(always)]
 unsafe fn each_near(a: &SearchArgs, point: [f64; 3], mut visit: impl FnMut(u32, f64)) {
     // SAFETY: the caller's promise about the map.
@@ -111,7 +112,8 @@ pub struct ListArgs {
 }
 
 kernel! {
-    /// Counts the rows near each point, adds the counts up, and lists the rows that have room. One thread a point; one that has more than it can keep searches again.
+    /// Counts the rows near each point, adds the counts up, and lists the rows that have room. One
+    /// thread a point; one that has more than it can keep searches again.
     List = "ndt_list", block BLOCK, shared scan::SHARED_WORDS + 3 * KEPT * BLOCK, cooperative true, min_blocks 5,
     fn(a: ListArgs) {
         let (shared, search) = (Shared::at(0), &a.search);

@@ -23,7 +23,8 @@ pub struct InsertPointsArgs {
     pub pose: Rigid,
     /// The map, whose table has room for as many cells more.
     pub map: Map,
-    /// For each entry of the table the lowest index of the points of a cell that is new; all ones before.
+    /// For each entry of the table the lowest index of the points of a cell that is new; all ones
+    /// before.
     pub firsts: *mut u32,
     /// Where the points are in the world, each followed by a zero.
     pub world: *mut [f64; 4],

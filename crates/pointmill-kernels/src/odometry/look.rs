@@ -50,7 +50,8 @@ unsafe fn nearest_of(map: &Map, slot: u32, q: [f32; 3], from: u32, step: u32, mu
 }
 
 kernel! {
-    /// The nearest point of the map for each key; of equally near ones that with the lowest index. One warp a key.
+    /// The nearest point of the map for each key; of equally near ones that with the lowest index.
+    /// One warp a key.
     Look = "odometry_look", block BLOCK, shared 0, cooperative true,
     fn(a: LookArgs) {
         let i = global_index() / WARP;
@@ -105,7 +106,8 @@ pub struct NormalsArgs {
 }
 
 kernel! {
-    /// Makes normals of neighbours anew where points came near since they were made. One thread a key.
+    /// Makes normals of neighbours anew where points came near since they were made. One thread a
+    /// key.
     Normals = "odometry_normals", block BLOCK, shared 0, cooperative false,
     fn(a: NormalsArgs) {
         let i = global_index();

@@ -1,8 +1,10 @@
-//! Odometry: the points of a sweep that are used, their pairs with the local map, and the map, which changes by what enters and leaves.
+//! Odometry: the points of a sweep that are used, their pairs with the local map, and the map,
+//! which changes by what enters and leaves.
 //!
 //! [`Sample`], [`Thin`] and [`Keys`] choose points of a sweep. [`Place`] moves those of the alignment; a look at a pose is [`Look`], [`Normals`] and [`Terms`], the last one also
 //! [`Support`]. [`InsertPoints`], [`AllocateVoxels`], [`AssignSlots`], a radix sort and [`Fill`] add points to the map, [`RemoveFarVoxels`] and [`RebuildIndex`] take voxels away. Which entry of a table a cell gets depends on
-//! timing, the place of its voxel does not: voxels are numbered in the order in which their first points come.
+//! timing, the place of its voxel does not: voxels are numbered in the order in which their first
+//! points come.
 //!
 #![doc = include_str!("README.md")]
 

@@ -21,7 +21,8 @@ pub type Timed = [f64; 4];
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Head {
-    /// The least time and the largest, as numbers that have the order of times; the largest with all bits turned. All ones before.
+    /// The least time and the largest, as numbers that have the order of times; the largest with
+    /// all bits turned. All ones before.
     pub times: [u64; 2],
     /// The sum of the marks of the samples; zero before.
     pub mark: u64,

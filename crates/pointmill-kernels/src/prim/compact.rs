@@ -25,7 +25,8 @@ pub struct CompactArgs {
     pub tiles: Tiles,
 }
 
-/// The elements of one tile as one thread sees them: which it has, which are flagged, how many flagged ones come before.
+/// The elements of one tile as one thread sees them: which it has, which are flagged, how many
+/// flagged ones come before.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranks<const ITEMS: usize> {
     /// The thread's first element; the others follow at distances of a warp.

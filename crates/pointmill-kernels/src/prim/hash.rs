@@ -1,7 +1,8 @@
 //! Open-addressed hash tables: a slot for every distinct key.
 //!
-//! Linear probing from [`pointmill_core::hash::first_slot`]. A table has a power of two of entries, more than it will ever hold keys; even
-//! so a search ends after one round and says [`NONE`], never spins.
+//! Linear probing from [`pointmill_core::hash::first_slot`]. A table has a power of two of entries,
+//! more than it will ever hold keys; even so a search ends after one round and says [`NONE`], never
+//! spins.
 
 use super::length::BLOCK;
 use crate::simt::*;
@@ -83,8 +84,8 @@ impl TableKey for u64 {
     }
 }
 
-/// The slot of `key`, which gets one if it has none; [`NONE`] if the table is full. Entry `s` starts with its key, at
-/// `table + s * stride` keys.
+/// The slot of `key`, which gets one if it has none; [`NONE`] if the table is full. Entry `s`
+/// starts with its key, at `table + s * stride` keys.
 ///
 /// # Safety
 /// `table` has `mask + 1` entries of `stride` keys.
@@ -95,8 +96,8 @@ pub unsafe fn find_or_insert<K: TableKey>(table: *mut K, stride: usize, mask: u3
     loop {
         // SAFETY: slot <= mask.
         let entry = unsafe { table.add(slot as usize * stride) };
-        // Look before claiming: a plain read is several times cheaper than an atomic, and most keys are there already.
-        // SAFETY: as above.
+        // Look before claiming: a plain read is several times cheaper than an atomic, and most keys
+        // are there already. SAFETY: as above.
         let mut found = unsafe { K::load(entry) };
         if found == K::EMPTY {
             // SAFETY: as above.

@@ -1,7 +1,8 @@
-//! Parallel primitives: what several operators need, each with kernels of its own and device functions to build on.
+//! Parallel primitives: what several operators need, each with kernels of its own and device
+//! functions to build on.
 //!
-//! All of them give the same result in every run: ranks follow input order, sorting is stable, and the slot that a key gets in a
-//! hash table, which does depend on timing, never reaches a result.
+//! All of them give the same result in every run: ranks follow input order, sorting is stable, and
+//! the slot that a key gets in a hash table, which does depend on timing, never reaches a result.
 
 pub mod compact;
 pub mod hash;

@@ -1,9 +1,11 @@
-//! Exclusive prefix sums in one pass: each tile adds up its own elements, then looks back at the tiles before it.
+//! Exclusive prefix sums in one pass: each tile adds up its own elements, then looks back at the
+//! tiles before it.
 //!
-//! A tile publishes one word: two bits say whether it holds the tile's own sum or the sum of everything up to the tile's
-//! end, thirty bits hold the number. Flag and value travel together, so no fence is needed; sums stay below 2^30. Tiles are
-//! taken by ticket, so every tile before this one has started, whatever order the GPU runs blocks in.
-//! Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
+//! A tile publishes one word: two bits say whether it holds the tile's own sum or the sum of
+//! everything up to the tile's end, thirty bits hold the number. Flag and value travel together, so
+//! no fence is needed; sums stay below 2^30. Tiles are taken by ticket, so every tile before this
+//! one has started, whatever order the GPU runs blocks in. Source: Merrill and Garland, Single-pass
+//! Parallel Prefix Scan with Decoupled Look-back, 2016.
 
 use super::length::{BLOCK, Length, WARPS};
 use crate::simt::*;
@@ -51,8 +53,9 @@ const UP_TO_HERE: u32 = 2 << 30;
 const VALUE: u32 = MAX_SUM - 1;
 /// The word that holds the block's tile.
 const TILE_WORD: u32 = 2 * WARPS;
-/// Words that a thread reads of the tiles before: a block looks back at 512 tiles at once. (By warps, 32 tiles at a time, the
-/// chain is long when all tiles run at once; with 1,024 tiles the registers of `Rows` no longer fit.)
+/// Words that a thread reads of the tiles before: a block looks back at 512 tiles at once. (By
+/// warps, 32 tiles at a time, the chain is long when all tiles run at once; with 1,024 tiles the
+/// registers of `Rows` no longer fit.)
 const WORDS: usize = 2;
 
 /// The tile this block works on. All threads call; `shared` has [`SHARED_WORDS`] words.
@@ -69,8 +72,8 @@ pub unsafe fn take_tile(tiles: Tiles, shared: Shared) -> u32 {
     shared.get(TILE_WORD)
 }
 
-/// The sum of what all warps before this one hold, in all tiles, and the sum up to the end of this tile. All threads
-/// call, with the same `sum` in all lanes of a warp.
+/// The sum of what all warps before this one hold, in all tiles, and the sum up to the end of this
+/// tile. All threads call, with the same `sum` in all lanes of a warp.
 ///
 /// # Safety
 /// As [`take_tile`]; `tile` came from there.
@@ -110,7 +113,8 @@ unsafe fn look_back(tiles: Tiles, tile: u32, shared: Shared) -> u32 {
     let mut before = 0;
     let mut end = tile;
     while end > 0 {
-        // Words of the tiles before `end`, the nearest in the first thread. Each tile publishes its own sum without waiting for anyone.
+        // Words of the tiles before `end`, the nearest in the first thread. Each tile publishes its
+        // own sum without waiting for anyone.
         let mut words = [0; WORDS];
         let (mut ready, mut tries) = (false, 0);
         while !ready {
@@ -163,7 +167,8 @@ unsafe fn look_back(tiles: Tiles, tile: u32, shared: Shared) -> u32 {
 }
 
 kernel! {
-    /// Exclusive prefix sums of `n` elements, and their total. One block a tile of [`TILE`], at least one.
+    /// Exclusive prefix sums of `n` elements, and their total. One block a tile of [`TILE`], at
+    /// least one.
     Scan = "prim_scan", block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: ScanArgs) {
         let shared = Shared::at(0);

@@ -1,5 +1,5 @@
-//! Sums of `f64` in one tree, the same on every device: values of [`TREE`] threads by halves of a warp and then its two warps, these sums in [`SEGMENTS`] chains, and the
-//! chains by halves.
+//! Sums of `f64` in one tree, the same on every device: values of [`TREE`] threads by halves of a
+//! warp and then its two warps, these sums in [`SEGMENTS`] chains, and the chains by halves.
 
 use super::length::BLOCK;
 use crate::simt::*;
@@ -11,7 +11,8 @@ pub const SEGMENTS: u32 = 8;
 /// Sums of a chain that are read together.
 const AHEAD: u32 = 32;
 
-/// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`] call; `shared` has 2 x K words.
+/// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`]
+/// call; `shared` has 2 x K words.
 ///
 /// # Safety
 /// `to` is valid for a write.
@@ -55,7 +56,8 @@ unsafe fn write_padded<const K: usize, const G: usize>(values: [f64; K], shared:
     }
 }
 
-/// From one value of a point to the next in the memory of [`write_shared_tree`]: four values of eight points lie in different banks.
+/// From one value of a point to the next in the memory of [`write_shared_tree`]: four values of
+/// eight points lie in different banks.
 pub const TREE_ROW: u32 = TREE + 8;
 
 /// Words of the memory of [`write_shared_tree`].
@@ -63,7 +65,8 @@ pub const fn tree_words(values: usize) -> u32 {
     2 * TREE_ROW * values as u32
 }
 
-/// As [`write_tree`], of values in shared memory: value `k` of point `p` is element `k * TREE_ROW + p`. All threads of a block of [`BLOCK`] call, behind a barrier.
+/// As [`write_tree`], of values in shared memory: value `k` of point `p` is element
+/// `k * TREE_ROW + p`. All threads of a block of [`BLOCK`] call, behind a barrier.
 ///
 /// # Safety
 /// `to` is valid for a write.
@@ -92,7 +95,8 @@ pub unsafe fn write_shared_tree<const K: usize>(values: Doubles, to: *mut [f64; 
     }
 }
 
-/// Whether all of so many blocks have come here, this one as the last: then it sees what each wrote before. All threads of a block call; `shared` has a word.
+/// Whether all of so many blocks have come here, this one as the last: then it sees what each wrote
+/// before. All threads of a block call; `shared` has a word.
 ///
 /// # Safety
 /// `arrived` is valid, and zero before the first of the blocks; it is zero again after the last.
@@ -100,7 +104,8 @@ pub unsafe fn write_shared_tree<const K: usize>(values: Doubles, to: *mut [f64; 
 pub unsafe fn is_last(arrived: *mut u32, blocks: u32, shared: Shared) -> bool {
     sync_block();
     if thread_index() == 0 {
-        // What this block wrote is seen by whoever sees its arrival, and what the others wrote from here on.
+        // What this block wrote is seen by whoever sees its arrival, and what the others wrote from
+        // here on.
         fence();
         // SAFETY: the caller's promise.
         let last = unsafe { atomic_add(arrived, 1) } == blocks - 1;
@@ -120,7 +125,8 @@ pub const fn fold_words(values: usize) -> u32 {
     2 * SEGMENTS * values as u32
 }
 
-/// Adds the sums of trees; thread k gets value k. All threads of a block of K or more call; `shared` has [`fold_words`].
+/// Adds the sums of trees; thread k gets value k. All threads of a block of K or more call;
+/// `shared` has [`fold_words`].
 ///
 /// # Safety
 /// `sums` has so many trees.

@@ -1,4 +1,5 @@
-//! Gradients of the features: for each point the rows that keep it, in the order of the boxes, then their sum.
+//! Gradients of the features: for each point the rows that keep it, in the order of the boxes, then
+//! their sum.
 
 use super::*;
 use crate::prim::BLOCK;
@@ -39,7 +40,8 @@ pub struct TransposeArgs {
     pub lists: BoxLists,
     /// How features were reduced.
     pub mode: PoolMode,
-    /// For each pair, by point and then by box, its row: of means an [`Entry`], of maxima, which name their points themselves, a `u64`.
+    /// For each pair, by point and then by box, its row: of means an [`Entry`], of maxima, which
+    /// name their points themselves, a `u64`.
     pub entries: *mut Entry,
 }
 

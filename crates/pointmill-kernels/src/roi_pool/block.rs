@@ -10,7 +10,8 @@ pub(super) const WARPS: u32 = THREADS / WARP;
 /// Words of shared memory that a sum uses.
 pub(super) const SUM_WORDS: u32 = WARPS;
 
-/// The sum of the values of all threads before this one, and of all, in blocks of [`THREADS`]. All threads call; `shared` may be used again after the next barrier.
+/// The sum of the values of all threads before this one, and of all, in blocks of [`THREADS`]. All
+/// threads call; `shared` may be used again after the next barrier.
 #[inline(always)]
 pub(super) fn exclusive_sum(value: u32, shared: Shared) -> (u32, u32) {
     let inclusive = warp_inclusive_sum(value);
@@ -25,7 +26,8 @@ pub(super) fn exclusive_sum(value: u32, shared: Shared) -> (u32, u32) {
     (before + inclusive - value, shuffle(sums, WARPS - 1))
 }
 
-/// The sum of the values of all threads, in blocks of any size. All threads call; `shared` may be used again at once.
+/// The sum of the values of all threads, in blocks of any size. All threads call; `shared` may be
+/// used again at once.
 #[inline(always)]
 pub(super) fn block_sum(value: u32, shared: Shared) -> u32 {
     let sum = warp_sum(value);

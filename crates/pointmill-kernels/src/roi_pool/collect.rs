@@ -9,7 +9,8 @@ const FEW: u32 = 6144;
 const VOXEL_BITS: u32 = u32::BITS - order::PLACE_BITS;
 /// Points whose list is in shared memory too, behind their pairs in the second buffer.
 const FEWER: u32 = FEW / 2;
-/// Where things are in shared memory: two buffers of pairs, counters of the sort, sums. The tiles' counts use the second buffer before it is needed.
+/// Where things are in shared memory: two buffers of pairs, counters of the sort, sums. The tiles'
+/// counts use the second buffer before it is needed.
 const TILES: u32 = FEW;
 const SORT: u32 = 2 * FEW;
 pub(super) const SUMS: u32 = SORT + order::WORDS;
@@ -93,7 +94,8 @@ kernel! {
 }
 
 impl CollectArgs {
-    /// The lists of box `b`. All threads call. If `DIRECT` the block tests all points with its box itself.
+    /// The lists of box `b`. All threads call. If `DIRECT` the block tests all points with its box
+    /// itself.
     #[inline(always)]
     unsafe fn collect<const DIRECT: bool>(&self, b: u32) {
         let first_tile = b as usize * self.tiles as usize;

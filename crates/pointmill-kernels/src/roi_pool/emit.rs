@@ -32,7 +32,8 @@ pub struct EmitArgs {
     pub mode: PoolMode,
     /// Nonzero: arrays have non-empty voxels only.
     pub sparse: u32,
-    /// Nonzero: of a dense result empty rows are to be written too, all rows being whole quads of words and voxels at most [`MAX_BITS`].
+    /// Nonzero: of a dense result empty rows are to be written too, all rows being whole quads of
+    /// words and voxels at most [`MAX_BITS`].
     pub whole: u32,
     /// `[rows, channels]`.
     pub pooled: Values,
@@ -131,7 +132,8 @@ impl EmitArgs {
         block_sum(empty, Shared::at(SUMS))
     }
 
-    /// The rows of a box that this block writes. All threads call; shared memory may be in use no more.
+    /// The rows of a box that this block writes. All threads call; shared memory may be in use no
+    /// more.
     #[inline(always)]
     unsafe fn emit(&self, b: u32, part: u32, own: &Lists, before: &Lists) {
         // SAFETY: `b` is a box, and quads are set only where rows are made of whole quads.

@@ -4,7 +4,8 @@ use super::emit::Lists;
 use super::*;
 
 impl EmitArgs {
-    /// The empty rows of the block's part of a box. What lies in other rows is not touched, so nothing waits for anything.
+    /// The empty rows of the block's part of a box. What lies in other rows is not touched, so
+    /// nothing waits for anything.
     #[inline(always)]
     pub(super) unsafe fn write_empty(&self, b: u32, part: u32, own: &Lists) {
         // SAFETY: the box's records begin there.

@@ -43,7 +43,8 @@ impl Tiles {
         total
     }
 
-    /// Counts of the tiles from `first` on, and how many points come before each; returns how many they hold.
+    /// Counts of the tiles from `first` on, and how many points come before each; returns how many
+    /// they hold.
     #[inline(always)]
     unsafe fn stage(&self, first: u32, carry: u32) -> u32 {
         let tile = first + thread_index();
@@ -56,14 +57,16 @@ impl Tiles {
         sum
     }
 
-    /// Calls `put` with place and index of each point of the box; places count from zero in the order of the indices. All threads of the block call.
+    /// Calls `put` with place and index of each point of the box; places count from zero in the
+    /// order of the indices. All threads of the block call.
     #[inline(always)]
     pub(super) unsafe fn each_point(&self, put: impl Fn(u32, u32)) {
         const TILES_OF_WARP: u32 = WARP / WORDS_OF_TILE;
         let (before, here) = (self.shared, Shared::at_offset(self.shared, THREADS));
         let mut first = 0;
         while first < self.len {
-            // Some tiles a warp at a time, a word a lane; the words of several times are read together.
+            // Some tiles a warp at a time, a word a lane; the words of several times are read
+            // together.
             let mut k = warp() * TILES_OF_WARP;
             while k < THREADS && first + k < self.len {
                 let mut sets = [0; AHEAD];

@@ -7,7 +7,8 @@ use super::*;
 const AHEAD: usize = 2;
 
 impl EmitArgs {
-    /// Features of the block's rows, `V` channels at a time, read as `R` reads them; and their lists beside lists of other lengths.
+    /// Features of the block's rows, `V` channels at a time, read as `R` reads them; and their
+    /// lists beside lists of other lengths.
     #[inline(always)]
     pub(super) unsafe fn write_rows<const V: usize, R: Read>(&self, b: u32, part: u32, own: &Lists, before: &Lists) {
         // SAFETY: the box's records begin there.
@@ -57,10 +58,11 @@ impl EmitArgs {
         // The greatest value, or the sum.
         let start = if self.mode == PoolMode::Max { f32::NEG_INFINITY } else { 0.0 };
         let (mut value, mut arg) = ([start; V], [NONE as i32; V]);
-        // Past the end comes the last point again: it is not greater than itself, and it is not added.
-        // SAFETY: below `count`, which is at least one.
+        // Past the end comes the last point again: it is not greater than itself, and it is not
+        // added. SAFETY: below `count`, which is at least one.
         let index = |k: u32| unsafe { *list.add(if k < count { k } else { count - 1 } as usize) };
-        // Several points are on their way, though taken in order, and the next indices are known by then.
+        // Several points are on their way, though taken in order, and the next indices are known by
+        // then.
         let mut next = [0; AHEAD];
         for j in 0..AHEAD {
             next[j] = index(j as u32);

@@ -24,7 +24,8 @@ pub struct FillArgs {
 }
 
 kernel! {
-    /// Sets arrays to their values. Any number of blocks; each writes a run of its own, so that memory sees long runs.
+    /// Sets arrays to their values. Any number of blocks; each writes a run of its own, so that
+    /// memory sees long runs.
     Fill = "roi_fill", block THREADS, shared 0, cooperative false,
     fn(a: FillArgs) {
         for r in 0..3 {

@@ -1,6 +1,7 @@
 //! Which boxes a point may lie in: those that reach both of its lines, across x and across y.
 //!
-//! A reach is a rectangle along the axes, so the boxes of a place are those of its line along x that are also those of its line along y: two words for 32 boxes, however the points are ordered.
+//! A reach is a rectangle along the axes, so the boxes of a place are those of its line along x
+//! that are also those of its line along y: two words for 32 boxes, however the points are ordered.
 
 use crate::simt::WARP;
 use crate::simt::*;
@@ -34,7 +35,8 @@ impl Lines {
         Self { shared, stride: stride(boxes) }
     }
 
-    /// Takes all boxes away. All threads of the block call; boxes may be put after the next barrier.
+    /// Takes all boxes away. All threads of the block call; boxes may be put after the next
+    /// barrier.
     #[inline(always)]
     pub(super) fn clear(self) {
         let mut word = thread_index();

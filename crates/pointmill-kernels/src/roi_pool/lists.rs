@@ -76,7 +76,8 @@ impl EmitArgs {
         }
     }
 
-    /// Where the points of this block's voxels start: those of the first row that is not before the voxel.
+    /// Where the points of this block's voxels start: those of the first row that is not before the
+    /// voxel.
     #[inline(always)]
     pub(super) unsafe fn write_splits(&self, b: u32, part: u32, own: &Lists, kept_before: u32) {
         // SAFETY: the box's records begin there.

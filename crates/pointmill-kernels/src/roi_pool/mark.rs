@@ -5,7 +5,8 @@ use crate::prim::{BLOCK, WARPS};
 
 /// Most boxes of an item.
 const MOST_BOXES: u32 = 4 * BOXES;
-/// Words of shared memory that a box's marks take in most tiles; one more than there are, so that boxes start in different banks.
+/// Words of shared memory that a box's marks take in most tiles; one more than there are, so that
+/// boxes start in different banks.
 const MOST_MARK_WORDS: u32 = tile::MOST / 32 + 1;
 const MARKS: u32 = MOST_BOXES * STAGED_WORDS;
 const SORT: u32 = MARKS + MOST_BOXES * MOST_MARK_WORDS;
@@ -26,7 +27,8 @@ pub struct MarkArgs {
     pub boxes_of_item: u32,
     /// `[boxes, BOX_WORDS]`: boxes ready for tests. Null if nobody asked.
     pub prepared: *mut u32,
-    /// `[boxes, tiles, WORDS_OF_TILE]`: bit `i % 32` of word `i / 32` of a tile is set if point `i` of it is inside. Null if nobody asked.
+    /// `[boxes, tiles, WORDS_OF_TILE]`: bit `i % 32` of word `i / 32` of a tile is set if point `i`
+    /// of it is inside. Null if nobody asked.
     pub marks: *mut u32,
     /// `[boxes, tiles]`: points inside.
     pub counts: *mut u32,
@@ -35,7 +37,8 @@ pub struct MarkArgs {
 }
 
 impl MarkArgs {
-    /// Most tiles that a block takes at a time: the more points are sorted, the nearer lie those of a warp.
+    /// Most tiles that a block takes at a time: the more points are sorted, the nearer lie those of
+    /// a warp.
     pub const MOST_TILES: u32 = tile::MOST / TILE;
 }
 

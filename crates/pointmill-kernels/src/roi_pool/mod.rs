@@ -1,14 +1,19 @@
 //! Kernels of `roi_pool`, in the order they run.
 //!
-//! 1. [`Mark`]: which points lie in which box, one bit a pair, and how many in each tile of points. Also makes boxes ready for tests.
-//! 2. [`Collect`]: a block a box. Its points in order, the voxel of each, a stable sort by voxel, and from that the rows: non-empty voxels and the points each keeps.
+//! 1. [`Mark`]: which points lie in which box, one bit a pair, and how many in each tile of points.
+//!    Also makes boxes ready for tests.
+//! 2. [`Collect`]: a block a box. Its points in order, the voxel of each, a stable sort by voxel,
+//!    and from that the rows: non-empty voxels and the points each keeps.
 //! 3. [`Emit`]: rows and features into the arrays of the result, and the empty rows of a dense one.
 //!
 //! [`MarkAndCollect`] is the first two in one, for few points. Where rows are not made of whole quads of words, [`Fill`] writes the empty part of a dense result
-//! before. Gradients: [`PointBoxes`] turns the marks round to the boxes of each point, [`Transpose`] puts the rows that keep a point into that order, [`Gradient`]
-//! adds. Points in boxes: [`FirstBox`], or [`Mark`] and then [`BoxTotals`], [`Crop`], [`PointBoxes`], [`PointLists`].
+//! before. Gradients: [`PointBoxes`] turns the marks round to the boxes of each point,
+//! [`Transpose`] puts the rows that keep a point into that order, [`Gradient`] adds. Points in
+//! boxes: [`FirstBox`], or [`Mark`] and then [`BoxTotals`], [`Crop`], [`PointBoxes`],
+//! [`PointLists`].
 //!
-//! Lists lie where a counter says, so their place may depend on timing; what is written to a result does not.
+//! Lists lie where a counter says, so their place may depend on timing; what is written to a result
+//! does not.
 //!
 #![doc = include_str!("README.md")]
 
@@ -74,7 +79,8 @@ pub const BOXES: u32 = 32;
 /// No entry.
 pub const NONE: u32 = u32::MAX;
 
-/// Quads of words that a row of `len` values takes, if it is made of whole ones. Its bytes may be more than 32 bits can count.
+/// Quads of words that a row of `len` values takes, if it is made of whole ones. Its bytes may be
+/// more than 32 bits can count.
 #[inline(always)]
 pub const fn quads_of_row(len: u32, bytes_of_value: u32) -> u32 {
     len / (16 / bytes_of_value)
@@ -157,7 +163,8 @@ pub struct BoxLists {
     pub records: *mut Record,
     /// How many pairs there is room for.
     pub capacity: u32,
-    /// Pairs asked for so far, maybe more than there is room for. Null if each box has room for all points, box after box.
+    /// Pairs asked for so far, maybe more than there is room for. Null if each box has room for all
+    /// points, box after box.
     pub used: *mut u64,
 }
 
@@ -276,7 +283,8 @@ impl Staged {
         (OrientedBox::from_words(words), self.0.get(at + 16), self.0.get(at + 17))
     }
 
-    /// Whether box `k` holds point `i`, which lies at `p`. A point that is surely too far costs one read.
+    /// Whether box `k` holds point `i`, which lies at `p`. A point that is surely too far costs one
+    /// read.
     #[inline(always)]
     pub(crate) fn holds(self, k: u32, p: [f32; 3], i: u32) -> bool {
         let at = k * STAGED_WORDS;
@@ -290,7 +298,8 @@ impl Staged {
         OrientedBox::from_words(words).contains(p) & (i >= range[0]) & (i < range[1])
     }
 
-    /// Which of the 32 boxes from `k` on may hold one of the warp's points, of which `low` and `high` are the bounds. All lanes call.
+    /// Which of the 32 boxes from `k` on may hold one of the warp's points, of which `low` and
+    /// `high` are the bounds. All lanes call.
     #[inline(always)]
     pub(crate) fn candidates(self, k: u32, low: [f32; 2], high: [f32; 2]) -> u32 {
         ballot(self.reach(k + lane()).may_meet(low, high))

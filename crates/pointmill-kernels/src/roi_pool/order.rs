@@ -7,12 +7,14 @@ use crate::simt::*;
 pub const DIGIT_BITS: u32 = 7;
 /// Bits of a pair that name its point, where both are in one word.
 pub(super) const PLACE_BITS: u32 = 13;
-/// Counters of a digit lie this far apart; not a power of two, so that digits start in different banks.
+/// Counters of a digit lie this far apart; not a power of two, so that digits start in different
+/// banks.
 const STRIDE: u32 = WARPS + 1;
 /// Words of shared memory that a pass uses: a counter for each digit and warp.
 pub(super) const WORDS: u32 = (1 << DIGIT_BITS) * STRIDE + SUM_WORDS;
 
-/// Pairs of a point and its voxel: few in shared memory, a word each, with the place of the point in a list; many in global memory.
+/// Pairs of a point and its voxel: few in shared memory, a word each, with the place of the point
+/// in a list; many in global memory.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs {
     pub(super) shared: Shared,
@@ -54,7 +56,8 @@ impl Pairs {
     }
 }
 
-/// Moves `n` pairs from `a` to `b`, ordered by the digit of `bits` bits of their voxels at `shift`, equal ones in the order they had. All threads call.
+/// Moves `n` pairs from `a` to `b`, ordered by the digit of `bits` bits of their voxels at `shift`,
+/// equal ones in the order they had. All threads call.
 ///
 /// # Safety
 /// Both have room for `n` pairs; `counts` has [`WORDS`] words.
@@ -79,7 +82,8 @@ pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, bits: u32, c
         e += WARP;
     }
     sync_block();
-    // Counts of the digits before, and of the same digit in the warps before; some counters that follow each other a thread.
+    // Counts of the digits before, and of the same digit in the warps before; some counters that
+    // follow each other a thread.
     let counters = WARPS << bits;
     let own = counters.div_ceil(THREADS);
     let mut sum = 0;

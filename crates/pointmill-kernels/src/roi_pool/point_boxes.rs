@@ -21,7 +21,8 @@ pub struct PointBoxesArgs {
     pub marks: *const u32,
     /// `[n, ceil(boxes / 32)]`: bit `b % 32` of word `b / 32` is set if box `b` holds the point.
     pub words: *mut u32,
-    /// Nonzero: `words` has two words in place of each, the second of which says how many boxes of the words before hold the point. It is aligned to 16 bytes then.
+    /// Nonzero: `words` has two words in place of each, the second of which says how many boxes of
+    /// the words before hold the point. It is aligned to 16 bytes then.
     pub ranked: u32,
     /// `[n + 1]`: how many pairs the points before have. Null if nobody asked.
     pub offsets: *mut u32,
@@ -52,15 +53,18 @@ impl ScanState {
     }
 }
 
-/// Groups of boxes that a block takes at a time, one a warp; and from one point to the next in shared memory, which is odd so that lanes use different banks.
+/// Groups of boxes that a block takes at a time, one a warp; and from one point to the next in
+/// shared memory, which is odd so that lanes use different banks.
 const GROUPS: u32 = WARPS;
 const POINT_ROW: u32 = GROUPS + 1;
-/// Where the words of points begin in shared memory, and how many boxes of the words before hold each.
+/// Where the words of points begin in shared memory, and how many boxes of the words before hold
+/// each.
 const WORDS_AT: u32 = scan::SHARED_WORDS;
 const RANKS_AT: u32 = WORDS_AT + TILE * POINT_ROW;
 
 kernel! {
-    /// Turns marks round: the boxes of each point. One block for each [`POINT_TILE`] points, at least one.
+    /// Turns marks round: the boxes of each point. One block for each [`POINT_TILE`] points, at
+    /// least one.
     PointBoxes = "roi_point_boxes", block BLOCK, shared RANKS_AT + TILE * POINT_ROW, cooperative true,
     fn(a: PointBoxesArgs) {
         const BLOCKS_OF_TILE: u32 = super::TILE / TILE;
@@ -72,7 +76,8 @@ kernel! {
         let mut count = 0;
         let mut group = 0;
         while group < groups {
-            // A lane reads what a box has of all the block's points: eight words side by side. A warp turns them round, 32 points at a time.
+            // A lane reads what a box has of all the block's points: eight words side by side. A
+            // warp turns them round, 32 points at a time.
             let mut marks = [[0; 4]; 2];
             let b = (group + warp()) * BOXES + lane();
             if b < a.boxes && tile < a.tiles {

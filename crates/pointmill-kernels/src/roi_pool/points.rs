@@ -22,7 +22,8 @@ pub struct FirstBoxArgs {
     pub points_of_block: u32,
     /// Boxes that it tests with them: all, or a multiple of [`FirstBoxArgs::BOXES`].
     pub boxes_of_block: u32,
-    /// `[n]`: the lowest box that holds the point, or -1; where blocks share the boxes of a point, -1 before.
+    /// `[n]`: the lowest box that holds the point, or -1; where blocks share the boxes of a point,
+    /// -1 before.
     pub first: *mut i32,
 }
 
@@ -34,7 +35,8 @@ impl FirstBoxArgs {
 }
 
 kernel! {
-    /// Finds the first box of each point. One block for each `points_of_block` points and `boxes_of_block` boxes, those of the same boxes behind each other.
+    /// Finds the first box of each point. One block for each `points_of_block` points and
+    /// `boxes_of_block` boxes, those of the same boxes behind each other.
     FirstBox = "roi_first_box", block BLOCK, shared LINES + lines::words(STAGE), cooperative true,
     fn(a: FirstBoxArgs) {
         let (staged, lines) = (Staged(Shared::at(0)), Lines::at(Shared::at(LINES), STAGE));

@@ -1,7 +1,9 @@
-//! Points of a block, each warp with points that lie near each other, so that a warp can pass over most boxes at a look.
+//! Points of a block, each warp with points that lie near each other, so that a warp can pass over
+//! most boxes at a look.
 //!
-//! Clouds that were sampled come in random order: of any 32 points in a row one lies near almost every box. So a block sorts its points by a coarse grid over
-//! their own bounds. The order within a cell depends on timing; what is done with the points does not depend on their order.
+//! Clouds that were sampled come in random order: of any 32 points in a row one lies near almost
+//! every box. So a block sorts its points by a coarse grid over their own bounds. The order within
+//! a cell depends on timing; what is done with the points does not depend on their order.
 
 use super::PointsArg;
 use crate::prim::{BLOCK, WARPS};
@@ -13,7 +15,8 @@ pub(super) const MOST: u32 = 2048;
 const CELLS: f32 = 16.0;
 /// Points that a thread reads together.
 const AHEAD: usize = 2;
-/// Words of shared memory: bounds of the warps, counts of the cells, the cell of each point and its rank there, the points in order.
+/// Words of shared memory: bounds of the warps, counts of the cells, the cell of each point and its
+/// rank there, the points in order.
 pub(super) const WORDS: u32 = 4 * WARPS + BLOCK + 2 * MOST;
 
 /// The points of a block in spatial order: a warp takes 32 that follow each other.
@@ -25,7 +28,8 @@ pub(super) struct Sorted<'a> {
 }
 
 impl Sorted<'_> {
-    /// Coordinates of the point at place `k` of the order, and which of the block's points it is; NaN past the end of the cloud.
+    /// Coordinates of the point at place `k` of the order, and which of the block's points it is;
+    /// NaN past the end of the cloud.
     ///
     /// # Safety
     /// The points are valid, and the block has more than `k`.
@@ -37,8 +41,9 @@ impl Sorted<'_> {
     }
 }
 
-/// Sorts `len` points from `first_point` on, a multiple of a block and two; `between` is done while the first are on their way. All threads of the block call, and
-/// the order is known after the next barrier.
+/// Sorts `len` points from `first_point` on, a multiple of a block and two; `between` is done while
+/// the first are on their way. All threads of the block call, and the order is known after the next
+/// barrier.
 ///
 /// # Safety
 /// The points are valid; `shared` has [`WORDS`] words.
@@ -142,7 +147,8 @@ fn spread(x: u32) -> u32 {
     (x | (x << 1)) & 0x55
 }
 
-/// Takes a point into bounds along x and y. What is not finite does not count, and is inside no box.
+/// Takes a point into bounds along x and y. What is not finite does not count, and is inside no
+/// box.
 #[inline(always)]
 fn widen(low: &mut [f32; 2], high: &mut [f32; 2], p: [f32; 3]) {
     for axis in 0..2 {

@@ -64,7 +64,8 @@ impl Values {
         }
     }
 
-    /// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
+    /// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple
+    /// of four.
     #[inline(always)]
     pub(crate) unsafe fn get_all<const V: usize>(&self, i: usize) -> [f32; V] {
         // SAFETY: the caller promises `V` values from `i` on; they are read as what they are.
@@ -103,7 +104,8 @@ impl Values {
     }
 }
 
-/// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
+/// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of
+/// four.
 ///
 /// # Safety
 /// There are such values, aligned for four.

@@ -226,7 +226,8 @@ impl Listing {
             block.next.iter().for_each(|&next| before[next].push(i));
         }
         let mut loops = Vec::new();
-        // Blocks on the way to where the walk is, each with how many of its successors were looked at.
+        // Blocks on the way to where the walk is, each with how many of its successors were looked
+        // at.
         let (mut way, mut seen) = (vec![(0, 0)], vec![false; self.blocks.len()]);
         seen[0] = true;
         while let Some((block, looked)) = way.last_mut() {

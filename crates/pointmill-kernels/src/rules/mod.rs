@@ -1,4 +1,5 @@
-//! Rules that the text of each kernel keeps. `README.md` beside this file says what follows from them.
+//! Rules that the text of each kernel keeps. `README.md` beside this file says what follows from
+//! them.
 
 mod listing;
 
@@ -7,7 +8,8 @@ use listing::{Instruction, Listing, Origin, kernels};
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-/// Memory that a kernel both changes for other blocks and accesses plainly, and why no word of it is accessed both ways by different threads.
+/// Memory that a kernel both changes for other blocks and accesses plainly, and why no word of it
+/// is accessed both ways by different threads.
 const BOTH_WAYS: &[(&str, usize, &str)] = &[
     ("voxelize_rows", offset_of!(voxelize::RowsArgs, assign.table.entries), FIRST),
     ("voxelize_rows_of_many", offset_of!(voxelize::RowsArgs, assign.table.entries), FIRST),
@@ -37,13 +39,15 @@ const COUNTERS: &str = "one thread stores or reads the words of the whole call; 
 const ARRIVED: &str = "blocks count `arrived`, and read other words";
 const STATS: &str = "blocks add to `stats`; the pose and the flags are read, and one thread stores a time";
 
-/// Loops that end by what other blocks wrote and need not back off: what they are, and why they never wait.
+/// Loops that end by what other blocks wrote and need not back off: what they are, and why they
+/// never wait.
 const CLIMBS: &[(&str, &str, &str)] = &[
     ("ndt_finish", "ld.relaxed.gpu.global.u64", "each round looks at the next entry of a table that is half empty"),
     ("voxelize_", "ld.relaxed.gpu.global.v4.u32", "each round looks at the next four slots of a row"),
 ];
 
-/// A plain load beside a store that other blocks see may be answered from an old cache line. Such memory is named above, with a reason.
+/// A plain load beside a store that other blocks see may be answered from an old cache line. Such
+/// memory is named above, with a reason.
 #[test]
 fn memory_that_blocks_share_is_accessed_in_one_way() {
     let mut found = Vec::new();
@@ -52,7 +56,8 @@ fn memory_that_blocks_share_is_accessed_in_one_way() {
         let mut accesses: BTreeMap<Origin, [bool; 2]> = BTreeMap::new();
         for instruction in kernel.instructions() {
             let Some(address) = instruction.address() else { continue };
-            // Addresses that lie in memory themselves are those of a cloud's points, which are read.
+            // Addresses that lie in memory themselves are those of a cloud's points, which are
+            // read.
             let from = &origins[address];
             assert!(
                 !from.is_empty() || instruction.is_load(),
@@ -78,7 +83,8 @@ fn memory_that_blocks_share_is_accessed_in_one_way() {
     assert_eq!(found, named);
 }
 
-/// Loads through the read-only cache ask for memory that nobody writes while the kernel runs. A kernel that starts early runs while the one before it writes.
+/// Loads through the read-only cache ask for memory that nobody writes while the kernel runs. A
+/// kernel that starts early runs while the one before it writes.
 #[test]
 fn the_read_only_cache_serves_constants_alone() {
     let mut loads = 0;
@@ -117,7 +123,8 @@ fn loops_that_wait_for_other_blocks_back_off() {
             names.push(kernel.name);
         }
     }
-    // The rule sees the loops that there are: look-back over tiles and over digits, and the waits for a row and for a part of a tree.
+    // The rule sees the loops that there are: look-back over tiles and over digits, and the waits
+    // for a row and for a part of a tree.
     for name in [
         "prim_scan",
         "prim_compact",
@@ -150,7 +157,8 @@ fn kernels_ask_for_nothing_but_their_own_block() {
             assert!(!module.ptx.contains(directive), "{}: {directive}", module.folder);
         }
         for kernel in module.kernels {
-            // Arguments of all kernels up to compute capability 6, and of drivers before CUDA 12.1, end here.
+            // Arguments of all kernels up to compute capability 6, and of drivers before CUDA 12.1,
+            // end here.
             assert!(kernel.args_bytes <= 4096 && kernel.block <= 1024, "{}", kernel.name);
         }
     }

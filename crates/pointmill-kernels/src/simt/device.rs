@@ -1,8 +1,8 @@
 //! The machine on an NVIDIA GPU.
 //!
-//! Warp operations and barriers are LLVM intrinsics, which carry the `convergent` attribute; the same instructions by `asm!` do not,
-//! and LLVM may duplicate them into branches. Plain loads, stores and atomics need no such care, and are `asm!` where `core` would
-//! give them system scope.
+//! Warp operations and barriers are LLVM intrinsics, which carry the `convergent` attribute; the
+//! same instructions by `asm!` do not, and LLVM may duplicate them into branches. Plain loads,
+//! stores and atomics need no such care, and are `asm!` where `core` would give them system scope.
 #![allow(clippy::missing_safety_doc)]
 
 use core::arch::{asm, global_asm, nvptx};
@@ -131,7 +131,8 @@ impl Shared {
     #[inline(always)]
     pub fn get_x4(self, i: u32) -> [u32; 4] {
         let (a, b, c, d): (u32, u32, u32, u32);
-        // SAFETY: the kernel keeps `i` inside the words it declared, and the array starts at a multiple of four words.
+        // SAFETY: the kernel keeps `i` inside the words it declared, and the array starts at a
+        // multiple of four words.
         unsafe {
             asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];", out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d,
                 in(reg32) self.address + i * 4, options(readonly, nostack, preserves_flags))
@@ -227,7 +228,8 @@ pub fn fence() {
     unsafe { asm!("fence.acq_rel.gpu;", options(nostack, preserves_flags)) };
 }
 
-/// For loops that wait for another block: after many tries in vain the thread sleeps a little, so that blocks that share the multiprocessor get on.
+/// For loops that wait for another block: after many tries in vain the thread sleeps a little, so
+/// that blocks that share the multiprocessor get on.
 #[inline(always)]
 pub fn back_off(tries: u32) {
     if tries >= 64 {
@@ -236,7 +238,8 @@ pub fn back_off(tries: u32) {
     }
 }
 
-/// The same number, of which the compiler knows nothing: it computes nothing from it in advance, which would take registers.
+/// The same number, of which the compiler knows nothing: it computes nothing from it in advance,
+/// which would take registers.
 #[inline(always)]
 pub fn hidden(value: u32) -> u32 {
     let mut same = value;
@@ -269,7 +272,8 @@ pub unsafe fn load_relaxed(p: *const u32) -> u32 {
     value
 }
 
-/// Reads a word that other blocks write during this launch, where an older value does as well: it may come from the multiprocessor's own cache.
+/// Reads a word that other blocks write during this launch, where an older value does as well: it
+/// may come from the multiprocessor's own cache.
 #[inline(always)]
 pub unsafe fn load_stale(p: *const u32) -> u32 {
     let value: u32;

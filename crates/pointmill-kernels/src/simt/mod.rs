@@ -1,9 +1,10 @@
 //! The machine a kernel runs on: threads, barriers, warp operations, shared memory, atomics.
 //!
-//! Two implementations with one interface: `device` (NVIDIA GPUs) and `host`, for tests, where `twin` launches kernels.
-//! Kernels must keep three rules, which the twin checks where it can: every lane of a warp reaches each warp operation, every thread
-//! of a block reaches each block barrier, and helpers are `#[inline(always)]` (a function that is not inlined loses the
-//! property that keeps LLVM from duplicating a barrier).
+//! Two implementations with one interface: `device` (NVIDIA GPUs) and `host`, for tests, where
+//! `twin` launches kernels. Kernels must keep three rules, which the twin checks where it can:
+//! every lane of a warp reaches each warp operation, every thread of a block reaches each block
+//! barrier, and helpers are `#[inline(always)]` (a function that is not inlined loses the property
+//! that keeps LLVM from duplicating a barrier).
 //!
 #![doc = include_str!("README.md")]
 
@@ -23,7 +24,8 @@ pub use host::*;
 /// Threads in a warp.
 pub const WARP: u32 = 32;
 
-/// An array of `f64` in the block's shared memory: an array of the low words, and behind it one of the high words.
+/// An array of `f64` in the block's shared memory: an array of the low words, and behind it one of
+/// the high words.
 #[derive(Clone, Copy, Debug)]
 pub struct Doubles {
     words: Shared,
@@ -75,7 +77,8 @@ pub fn lanes_before() -> u32 {
     (1 << lane()) - 1
 }
 
-/// Whether this lane's value differs from that of the lane before it; true in lane 0. All lanes call.
+/// Whether this lane's value differs from that of the lane before it; true in lane 0. All lanes
+/// call.
 #[inline(always)]
 pub fn starts_run(value: u32) -> bool {
     let before = shuffle_up(value, 1);
@@ -101,7 +104,8 @@ pub fn shuffle_up_u64(value: u64, distance: u32) -> u64 {
     shuffle_up(value as u32, distance) as u64 | (shuffle_up((value >> 32) as u32, distance) as u64) << 32
 }
 
-/// Sum over all lanes, in every lane: each half of the lanes that are left is added to the other, so that the order is always the same.
+/// Sum over all lanes, in every lane: each half of the lanes that are left is added to the other,
+/// so that the order is always the same.
 #[inline(always)]
 pub fn warp_tree_sum(mut value: f64) -> f64 {
     let mut distance = WARP / 2;
@@ -112,9 +116,11 @@ pub fn warp_tree_sum(mut value: f64) -> f64 {
     value
 }
 
-/// Sums of several values over all lanes, each in the order of [`warp_tree_sum`]: lane l gets that of value `l * G / 32`. G is a power of two, at most 32.
+/// Sums of several values over all lanes, each in the order of [`warp_tree_sum`]: lane l gets that
+/// of value `l * G / 32`. G is a power of two, at most 32.
 ///
-/// Lanes give away half of the values with each step, so that 32 values take 31 exchanges instead of 160.
+/// Lanes give away half of the values with each step, so that 32 values take 31 exchanges instead
+/// of 160.
 #[inline(always)]
 pub fn warp_tree_sums<const G: usize>(mut values: [f64; G]) -> f64 {
     let (mut width, mut distance) = (G, WARP / 2);

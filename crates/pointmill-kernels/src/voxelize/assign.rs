@@ -57,7 +57,8 @@ impl Members {
         }
     }
 
-    /// Whether `row` is known to be full of points before `i`: one read of its last slot. Slots only fall, so an older value is no smaller, and says no where it differs.
+    /// Whether `row` is known to be full of points before `i`: one read of its last slot. Slots
+    /// only fall, so an older value is no smaller, and says no where it differs.
     ///
     /// # Safety
     /// The pointers are valid, and the row is below their bound.
@@ -80,11 +81,13 @@ impl Members {
         }
     }
 
-    /// Enters point `i` into `row`, if it has one. All lanes of a warp call, with consecutive points. Returns whether the row had no point before, which is true in one thread of a
-    /// launch for each row.
+    /// Enters point `i` into `row`, if it has one. All lanes of a warp call, with consecutive
+    /// points. Returns whether the row had no point before, which is true in one thread of a launch
+    /// for each row.
     ///
-    /// If `OPENED`, the first point of each row is known: it has the first slot by [`Members::open`], whether that is seen here or not, and other points go behind it. Such a point
-    /// needs no atomic, and in a cloud of many small rows it is every second or third point.
+    /// If `OPENED`, the first point of each row is known: it has the first slot by
+    /// [`Members::open`], whether that is seen here or not, and other points go behind it. Such a
+    /// point needs no atomic, and in a cloud of many small rows it is every second or third point.
     ///
     /// # Safety
     /// As [`Members::passes`].
@@ -124,10 +127,12 @@ impl Members {
     }
 }
 
-/// How many of the first slots hold smaller points than `i`; at least that many points come before it for good, because a slot's value only
-/// falls. Stops at the first four that are not all smaller. If `OPENED`, the first slot counts, whatever is seen in it.
+/// How many of the first slots hold smaller points than `i`; at least that many points come before
+/// it for good, because a slot's value only falls. Stops at the first four that are not all
+/// smaller. If `OPENED`, the first slot counts, whatever is seen in it.
 ///
-/// The last slot is read with the first four: slots ascend or will, so a smaller point there says that the row is full of smaller ones. Most points of a large cloud end there.
+/// The last slot is read with the first four: slots ascend or will, so a smaller point there says
+/// that the row is full of smaller ones. Most points of a large cloud end there.
 #[inline(always)]
 unsafe fn smaller<const OPENED: bool>(slots: *const u32, len: u32, i: u32) -> u32 {
     if len == 0 {
@@ -155,11 +160,13 @@ unsafe fn smaller<const OPENED: bool>(slots: *const u32, len: u32, i: u32) -> u3
     }
 }
 
-/// Enters point `i` into the slots of its row from slot `start` on, where at least `start` points of the row are smaller.
+/// Enters point `i` into the slots of its row from slot `start` on, where at least `start` points
+/// of the row are smaller.
 ///
-/// Slot k only ever keeps the smallest of what reaches it, so with that many smaller points this one would be passed on from all earlier
-/// slots anyway. A point that comes late to a full row starts past its end and needs no atomic. Returns whether no slot had a point: of all points of a row one finds the
-/// first slot empty.
+/// Slot k only ever keeps the smallest of what reaches it, so with that many smaller points this
+/// one would be passed on from all earlier slots anyway. A point that comes late to a full row
+/// starts past its end and needs no atomic. Returns whether no slot had a point: of all points of a
+/// row one finds the first slot empty.
 #[inline(always)]
 unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) -> bool {
     let mut k = start;

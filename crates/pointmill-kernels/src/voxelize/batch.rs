@@ -43,7 +43,8 @@ impl Coords {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// Where each sample's points start, and the number of points: `samples + 1` ascending indices. Null for one sample.
+    /// Where each sample's points start, and the number of points: `samples + 1` ascending indices.
+    /// Null for one sample.
     pub row_splits: *const u32,
     /// The number of samples.
     pub samples: u32,
@@ -52,8 +53,9 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The row of the cell that is number `found` of all, in sample `sample`, or [`NONE`] past the sample's cap. `sample_found` has the cells found before each sample, `voxel_splits` the rows;
-    /// both count for batches only, where `sample_found` is not null.
+    /// The row of the cell that is number `found` of all, in sample `sample`, or [`NONE`] past the
+    /// sample's cap. `sample_found` has the cells found before each sample, `voxel_splits` the
+    /// rows; both count for batches only, where `sample_found` is not null.
     ///
     /// # Safety
     /// The pointers are null or valid.

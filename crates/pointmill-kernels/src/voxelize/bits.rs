@@ -29,7 +29,8 @@ const QUADS: usize = 2;
 pub const QUADS_PER_TILE: u32 = BLOCK * QUADS as u32;
 
 impl Bits {
-    /// Whether a number is in the set, as far as this multiprocessor has seen: a number that was added a moment ago may be missing.
+    /// Whether a number is in the set, as far as this multiprocessor has seen: a number that was
+    /// added a moment ago may be missing.
     ///
     /// # Safety
     /// The number is below the bound.
@@ -90,9 +91,11 @@ pub struct RankBitsArgs {
 }
 
 kernel! {
-    /// Ranks the numbers of a set, and empties it. One block a tile of [`QUADS_PER_TILE`], at least one.
+    /// Ranks the numbers of a set, and empties it. One block a tile of [`QUADS_PER_TILE`], at least
+    /// one.
     ///
-    /// Words without a bit are neither written nor read again, so a sparse set costs one read of its words.
+    /// Words without a bit are neither written nor read again, so a sparse set costs one read of
+    /// its words.
     RankBits = "voxelize_rank_bits", block BLOCK, shared scan::SHARED_WORDS, cooperative true,
     fn(a: RankBitsArgs) {
         let shared = Shared::at(0);

@@ -92,7 +92,8 @@ pub struct AssignCellsArgs {
 }
 
 kernel! {
-    /// Gives each point the row of its cell and the M first points of a row their slots. One block a tile of [`tile`].
+    /// Gives each point the row of its cell and the M first points of a row their slots. One block
+    /// a tile of [`tile`].
     AssignCells<ITEMS> = { FEW: "voxelize_assign_cells", MANY: "voxelize_assign_cells_many" },
     block BLOCK, shared 3 * COUNT_WORDS, cooperative true,
     fn(a: AssignCellsArgs) { a.assign::<ITEMS>() }

@@ -22,14 +22,16 @@ pub struct Counters {
     pub lost: u32,
 }
 
-/// A word that counts lost points in the kernel that enters them. It is no field of [`Counters`], because other blocks may count before the one that zeroes
-/// those has run. It is zero between calls.
+/// A word that counts lost points in the kernel that enters them. It is no field of [`Counters`],
+/// because other blocks may count before the one that zeroes those has run. It is zero between
+/// calls.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Lost(pub *mut u32);
 
 impl Lost {
-    /// Moves the count to the counters, zeroes the word and returns the count. One thread of a later kernel.
+    /// Moves the count to the counters, zeroes the word and returns the count. One thread of a
+    /// later kernel.
     ///
     /// # Safety
     /// The pointers are valid.
@@ -47,11 +49,13 @@ impl Lost {
     }
 }
 
-/// Where the number of rows goes for the host, while the rest of the call goes on: memory that the host reads without a copy.
+/// Where the number of rows goes for the host, while the rest of the call goes on: memory that the
+/// host reads without a copy.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ForHost {
-    /// The upper half is the number of the call, by which the host knows that this call wrote the word. The lower half has the rows, and [`LOST`] if points were lost. Null where another
+    /// The upper half is the number of the call, by which the host knows that this call wrote the
+    /// word. The lower half has the rows, and [`LOST`] if points were lost. Null where another
     /// kernel reports.
     pub word: *mut u64,
     /// The number of the call.
@@ -81,7 +85,8 @@ impl ForHost {
 /// Words of [`Counters`].
 pub const COUNTER_WORDS: u32 = 7;
 
-/// Counts the cells found and the rows that the cap leaves, and reports the rows to the host. One thread.
+/// Counts the cells found and the rows that the cap leaves, and reports the rows to the host. One
+/// thread.
 ///
 /// # Safety
 /// The pointers are valid.
@@ -96,8 +101,9 @@ pub(super) unsafe fn report_rows(found: u32, max_voxels: u32, counters: *mut Cou
     }
 }
 
-/// Adds counts of a whole block to counters, once a block: thousands of additions to one address take longer than all else on an H200. All
-/// threads call; `shared` has [`COUNT_WORDS`] words for each counter.
+/// Adds counts of a whole block to counters, once a block: thousands of additions to one address
+/// take longer than all else on an H200. All threads call; `shared` has [`COUNT_WORDS`] words for
+/// each counter.
 ///
 /// # Safety
 /// The counters are valid.

@@ -8,12 +8,14 @@ use pointmill_core::{half, mean::mean_from_sum};
 /// Words of shared memory that [`EmitPoints`] gathers points in.
 const STAGE: u32 = 4096;
 
-/// Point slots that a block of [`EmitPoints`] handles at a time: a multiple of four, so that each tile starts at a multiple of 16 bytes.
+/// Point slots that a block of [`EmitPoints`] handles at a time: a multiple of four, so that each
+/// tile starts at a multiple of 16 bytes.
 pub const fn slots_per_tile(columns: u32) -> u32 {
     (STAGE / columns) & !3
 }
 
-/// Rows that a block of [`Emit`] handles at a time. The values of a row stay in one warp, which then needs no other to empty the row's slots.
+/// Rows that a block of [`Emit`] handles at a time. The values of a row stay in one warp, which
+/// then needs no other to empty the row's slots.
 pub const fn rows_per_tile(columns: u32) -> u32 {
     rows_per_warp(columns) * (BLOCK / WARP)
 }
@@ -146,7 +148,8 @@ pub struct EmitArgs {
     pub num_points: *mut u32,
     /// The means of each row.
     pub means: Means,
-    /// `[rows, max_points, columns]`, zero-padded, for [`EmitFew`]; null if nobody asked or [`EmitPoints`] writes it.
+    /// `[rows, max_points, columns]`, zero-padded, for [`EmitFew`]; null if nobody asked or
+    /// [`EmitPoints`] writes it.
     pub voxels: *mut u32,
     /// Arrays whose rows from V to the bound are filled, for padded results.
     pub padded: [Padded; PADDED],
@@ -173,8 +176,9 @@ kernel! {
 }
 
 impl EmitArgs {
-    /// Writes all rows, by whole warps, and what a padded result has behind them. `write` writes the columns of a row that a lane has, given the first one and the distance of the others, and
-    /// returns the number of points of the row.
+    /// Writes all rows, by whole warps, and what a padded result has behind them. `write` writes
+    /// the columns of a row that a lane has, given the first one and the distance of the others,
+    /// and returns the number of points of the row.
     #[inline(always)]
     pub(super) unsafe fn emit(&self, write: impl Fn(u32, u32, u32) -> u32) {
         let rows_here = rows_per_warp(self.columns);

@@ -4,10 +4,11 @@ use super::*;
 use crate::prim::hash;
 use pointmill_core::hash::Seed;
 
-/// An entry of the table, all ones when empty: 16 bytes, so that all of it comes with one 32-byte sector.
+/// An entry of the table, all ones when empty: 16 bytes, so that all of it comes with one 32-byte
+/// sector.
 ///
-/// Short keys: `[first, key, -, row]`. Long keys: `[key, key, first, row]`. `first` is the smallest index of the cell's points, `row` the cell's
-/// row once it has one.
+/// Short keys: `[first, key, -, row]`. Long keys: `[key, key, first, row]`. `first` is the smallest
+/// index of the cell's points, `row` the cell's row once it has one.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Entry(pub [u32; 4]);
@@ -48,7 +49,8 @@ impl Table {
         if self.short != 0 { unsafe { self.enter_short(key as u32, i) } } else { unsafe { self.enter_long(key, i) } }
     }
 
-    /// Key and first point travel in one word, so that one compare-and-swap enters both, and one minimum lowers the point.
+    /// Key and first point travel in one word, so that one compare-and-swap enters both, and one
+    /// minimum lowers the point.
     #[inline(always)]
     unsafe fn enter_short(&self, key: u32, i: u32) -> u32 {
         let packed = (key as u64) << 32 | i as u64;

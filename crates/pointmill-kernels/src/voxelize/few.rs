@@ -3,22 +3,26 @@
 use super::emit::EmitArgs;
 use super::*;
 
-/// Most points of a row that [`EmitFew`] takes: so many quads of slots and points stay in registers.
+/// Most points of a row that [`EmitFew`] takes: so many quads of slots and points stay in
+/// registers.
 pub const FEW_POINTS: u32 = 12;
 
 /// The same as an index.
 const MOST: usize = FEW_POINTS as usize;
 
 kernel! {
-    /// Writes counts, means and padded points of rows that have at most [`FEW_POINTS`] points, and empties the slots. Any number of blocks.
+    /// Writes counts, means and padded points of rows that have at most [`FEW_POINTS`] points, and
+    /// empties the slots. Any number of blocks.
     ///
-    /// All slots of a row are read at once, and then all of its points: a lane waits twice for memory, however many points there are.
+    /// All slots of a row are read at once, and then all of its points: a lane waits twice for
+    /// memory, however many points there are.
     EmitFew = "voxelize_emit_few", block BLOCK, shared COUNT_WORDS, cooperative true, min_blocks 4,
     fn(a: EmitArgs) { a.emit(|row, column, lanes| a.write_row(row, column, lanes)); }
 }
 
 impl EmitArgs {
-    /// Writes what a lane has of a row: every `lanes`-th column from `column` on. Returns the number of points.
+    /// Writes what a lane has of a row: every `lanes`-th column from `column` on. Returns the
+    /// number of points.
     #[inline(always)]
     unsafe fn write_row(&self, row: u32, mut column: u32, lanes: u32) -> u32 {
         let m = self.slots.max_points;
@@ -33,7 +37,8 @@ impl EmitArgs {
             count += if members[k] != NONE { 1 } else { 0 };
         }
         while column < self.columns {
-            // Products with it are computed where they are used; in advance they would take two registers each.
+            // Products with it are computed where they are used; in advance they would take two
+            // registers each.
             let columns = hidden(self.columns);
             // As bits, so that a NaN keeps its payload.
             let mut values = [0; MOST];

@@ -65,8 +65,8 @@ impl Cloud {
 
 /// The first lane of this lane's run of equal keys. All lanes call.
 ///
-/// Points that follow each other often share a cell; the first of such a run does the work of all. (`match_any` would find all equal keys of the warp, and takes longer on an
-/// H200 than it saves.)
+/// Points that follow each other often share a cell; the first of such a run does the work of all.
+/// (`match_any` would find all equal keys of the warp, and takes longer on an H200 than it saves.)
 #[inline(always)]
 pub(super) fn leader_of_run(key: u64) -> u32 {
     let starts = starts_run(key as u32);
@@ -83,7 +83,8 @@ pub struct Begin {
     pub zero_words: u32,
     /// Zeroed here.
     pub counters: *mut Counters,
-    /// Points that find the table full are counted here: zero before, and again once a later kernel has taken it.
+    /// Points that find the table full are counted here: zero before, and again once a later kernel
+    /// has taken it.
     pub lost: Lost,
 }
 
@@ -91,7 +92,8 @@ impl Begin {
     /// Zeroes counters and words. All threads of the launch call.
     ///
     /// # Safety
-    /// The pointers are valid, and no other thread of the launch touches what they point to, but for `lost`.
+    /// The pointers are valid, and no other thread of the launch touches what they point to, but
+    /// for `lost`.
     #[inline(always)]
     pub(super) unsafe fn zero(&self) {
         let i = global_index();
@@ -124,8 +126,8 @@ pub struct InsertArgs {
 }
 
 kernel! {
-    /// Gives the cell of each point an entry. One thread a point, at least one block. (Two points a thread take 10.0 instead of 7.1 us for a sweep
-    /// of 111k points on an H200.)
+    /// Gives the cell of each point an entry. One thread a point, at least one block. (Two points a
+    /// thread take 10.0 instead of 7.1 us for a sweep of 111k points on an H200.)
     Insert = "voxelize_insert", block BLOCK, shared 0, cooperative true,
     fn(a: InsertArgs) {
         a.begin.zero();

@@ -2,25 +2,32 @@
 //!
 //! First-seen rows of one cloud:
 //!
-//! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest index of its points.
-//! 2. [`Rows`]: a point that is its cell's first opens a row; rows follow those points. Then every point learns its row and claims a slot in it. Entries are emptied on the way,
-//!    so that the table is clean for the next call and never has to be filled.
+//! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest
+//!    index of its points.
+//! 2. [`Rows`]: a point that is its cell's first opens a row; rows follow those points. Then every
+//!    point learns its row and claims a slot in it. Entries are emptied on the way, so that the
+//!    table is clean for the next call and never has to be filled.
 //! 3. [`Lists`], on request: slots without padding.
-//! 4. [`EmitFew`]: counts, means and padded points of rows with at most [`FEW_POINTS`] points; slots are emptied on the way. For longer rows these are [`EmitPoints`] and [`Emit`].
+//! 4. [`EmitFew`]: counts, means and padded points of rows with at most [`FEW_POINTS`] points;
+//!    slots are emptied on the way. For longer rows these are [`EmitPoints`] and [`Emit`].
 //!
 //! Sorted rows, and first-seen rows of many points:
 //!
 //! 1. [`Mark`]: sets a bit for each cell that has a point.
-//! 2. [`RankBits`]: counts the bits before each word; the row of a cell is the number of bits before its own. The set is empty then.
+//! 2. [`RankBits`]: counts the bits before each word; the row of a cell is the number of bits
+//!    before its own. The set is empty then.
 //! 3. [`Samples`], for batches: where the rows of each sample start.
 //! 4. [`AssignCells`]: every point learns its row and claims a slot in it.
-//! 5. For first-seen rows [`MarkFirsts`], [`RankBits`] and [`Order`]: the bits are those of the cells' first points, and rows follow these. [`FindRows`] gives points their rows.
+//! 5. For first-seen rows [`MarkFirsts`], [`RankBits`] and [`Order`]: the bits are those of the
+//!    cells' first points, and rows follow these. [`FindRows`] gives points their rows.
 //! 6. [`Lists`] and what emits, as above.
 //!
-//! Batches and sorted rows of more cells than bits are kept for move once all rows are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
+//! Batches and sorted rows of more cells than bits are kept for move once all rows are known; there
+//! step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
 //!
-//! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after slot and carries on what
-//! it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices, so the M first points stay, in order, with no
+//! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the
+//! minimum with slot after slot and carries on what it pushed out. Whatever the interleaving, slot
+//! k ends with the k-th smallest of the indices, so the M first points stay, in order, with no
 //! sorting and no counting.
 //!
 #![doc = include_str!("README.md")]
@@ -90,7 +97,8 @@ pub const KERNELS: &[crate::Properties] = properties![
     Scatter
 ];
 
-/// Points a thread handles where they are few: one, because a sweep has too few to keep a large GPU busy otherwise.
+/// Points a thread handles where they are few: one, because a sweep has too few to keep a large GPU
+/// busy otherwise.
 pub const FEW: usize = 1;
 /// Points a thread handles where they are many: their waits for memory overlap.
 pub const MANY: usize = 4;

@@ -43,7 +43,8 @@ kernel! {
 }
 
 kernel! {
-    /// Gives each cell its row, which is the rank of its first point, or none; then its slots are emptied. Any number of blocks.
+    /// Gives each cell its row, which is the rank of its first point, or none; then its slots are
+    /// emptied. Any number of blocks.
     Order = "voxelize_order", block BLOCK, shared 0, cooperative false,
     fn(a: OrderArgs) {
         let found = a.found.get();
@@ -85,7 +86,8 @@ pub struct FindRowsArgs {
 }
 
 kernel! {
-    /// Finds the row of each point, where somebody asked, and counts points whose cell has none. One thread a point.
+    /// Finds the row of each point, where somebody asked, and counts points whose cell has none.
+    /// One thread a point.
     FindRows = "voxelize_find_rows", block BLOCK, shared COUNT_WORDS, cooperative true,
     fn(a: FindRowsArgs) {
         // The whole launch agrees: without a dropped cell there is no dropped point.

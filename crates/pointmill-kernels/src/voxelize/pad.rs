@@ -15,7 +15,8 @@ pub struct Padded {
 }
 
 impl Padded {
-    /// Fills the rows from `from` to `to`, a part of them in each thread. All threads of the launch call.
+    /// Fills the rows from `from` to `to`, a part of them in each thread. All threads of the launch
+    /// call.
     ///
     /// # Safety
     /// The array is null or has `to` rows.

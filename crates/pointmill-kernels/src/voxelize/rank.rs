@@ -50,7 +50,8 @@ pub struct RowsArgs {
 /// Words of shared memory of [`Rows`] and [`Rank`].
 const SHARED_WORDS: u32 = scan::SHARED_WORDS + 3 * COUNT_WORDS;
 
-/// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
+/// The points of a tile as one thread sees them: their entries, and which of them are their cell's
+/// first.
 struct Ranked<const ITEMS: usize> {
     slots: [u32; ITEMS],
     ranks: compact::Ranks<ITEMS>,
@@ -99,7 +100,8 @@ unsafe fn rank_next_tile<const ITEMS: usize>(
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`tile`], at least one.
+    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a
+    /// tile of [`tile`], at least one.
     Rows<ITEMS> = { FEW: "voxelize_rows" min_blocks 8, MANY: "voxelize_rows_of_many" },
     block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: RowsArgs) { a.rows::<ITEMS>() }
@@ -121,7 +123,8 @@ impl RowsArgs {
                     if row < self.max_voxels {
                         rows[j] = row;
                     }
-                    // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
+                    // No other point compares equal to the emptied entry's first, so emptying it
+                    // now disturbs nobody.
                     p.table.close(slots[j], rows[j]);
                     if row < self.max_voxels {
                         p.members.open(ranks.start + j as u32 * WARP, row);
@@ -132,7 +135,8 @@ impl RowsArgs {
             if thread_index() == 0 && last {
                 report_rows(ranks.end, self.max_voxels, p.counters, self.lost, self.for_host);
             }
-            // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
+            // A row is opened in this tile or in one before, which has started: waiting for it
+            // cannot last.
             sync_block();
             for j in 0..ITEMS {
                 if !ranks.flagged[j] && slots[j] < NON_FINITE {
@@ -190,7 +194,8 @@ kernel! {
 unsafe fn mark_samples(a: &RankArgs, i: u32, found: u32) {
     // SAFETY: the launcher's promise about `row_splits` and `sample_found`.
     unsafe {
-        // Empty samples start where the next one does; the search finds the last of them. At the end that is the total.
+        // Empty samples start where the next one does; the search finds the last of them. At the
+        // end that is the total.
         let mut sample = if i == a.n { a.batch.samples } else { a.batch.sample_of(i) };
         while *a.batch.row_splits.add(sample as usize) == i {
             *a.sample_found.add(sample as usize) = found;

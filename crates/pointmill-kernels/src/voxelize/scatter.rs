@@ -91,7 +91,8 @@ kernel! {
     }
 }
 
-/// The sum of `value(start)` to `value(end - 1)`, added in order from zero; four loads are in flight at a time.
+/// The sum of `value(start)` to `value(end - 1)`, added in order from zero; four loads are in
+/// flight at a time.
 #[inline(always)]
 pub(super) fn sum_in_order(start: u32, end: u32, value: impl Fn(u32) -> f32) -> f32 {
     let mut sum = 0.0;

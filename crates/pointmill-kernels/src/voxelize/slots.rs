@@ -6,9 +6,11 @@ use super::NONE;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
-    /// `[rows, stride]`: slots for the points of a row, empty before. Null for dynamic voxelization.
+    /// `[rows, stride]`: slots for the points of a row, empty before. Null for dynamic
+    /// voxelization.
     pub slots: *mut u32,
-    /// `[rows]`: where each row's slots are, where rows were put into another order than their slots. Else null.
+    /// `[rows]`: where each row's slots are, where rows were put into another order than their
+    /// slots. Else null.
     pub order: *const u32,
     /// Slots a row has: a multiple of four, so that four can be read at once.
     pub stride: u32,

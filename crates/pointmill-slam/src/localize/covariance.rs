@@ -11,14 +11,17 @@ const OFFSETS: [[f64; 2]; 8] =
     [[0.5, 0.0], [-0.5, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5], [0.0, 1.0], [0.0, -1.0]];
 /// Likelihoods that differ by this have weights that differ by a factor of e: Autoware's.
 const TEMPERATURE: f64 = 0.05;
-/// The second derivatives take the points of a cell for independent; errors are larger by this factor.
+/// The second derivatives take the points of a cell for independent; errors are larger by this
+/// factor.
 const DEPENDENCE: f64 = 1.5;
-/// Standard deviations that the cells add, since each stands for all its points and other scans see others of them: of x, y and z as a part of a cell's edge; of roll, pitch and yaw in radians. These and
-/// the factor are measured on drives with known poses.
+/// Standard deviations that the cells add, since each stands for all its points and other scans see
+/// others of them: of x, y and z as a part of a cell's edge; of roll, pitch and yaw in radians.
+/// These and the factor are measured on drives with known poses.
 const CELL_ERROR: f64 = 0.003;
 const ANGLE_ERRORS: [f64; 3] = [2e-4, 2e-4, 6e-4];
 
-/// The uncertainty of a fix, by the method of the parameters; none where its Hessian has no inverse.
+/// The uncertainty of a fix, by the method of the parameters; none where its Hessian has no
+/// inverse.
 pub(super) fn covariance(
     grid: &NdtGrid,
     scan: Rows<'_>,

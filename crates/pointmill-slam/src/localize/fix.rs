@@ -14,7 +14,8 @@ pub enum FixStatus {
     Found,
     /// The scan has no fix; the pose is the prediction, and tracking goes on from there.
     Rejected,
-    /// The scan has no fix, and the place is not known: the next scan is searched for. The pose is the last known one, moved on as before; without one, the identity.
+    /// The scan has no fix, and the place is not known: the next scan is searched for. The pose is
+    /// the last known one, moved on as before; without one, the identity.
     Lost,
 }
 
@@ -39,11 +40,14 @@ pub enum Rejection {
     NotConverged,
     /// The likelihood of the scan is below [`min_nvtl`](super::LocalizerParams::min_nvtl).
     LowLikelihood,
-    /// The pose is farther from the prediction than [`max_distance`](super::LocalizerParams::max_distance).
+    /// The pose is farther from the prediction than
+    /// [`max_distance`](super::LocalizerParams::max_distance).
     FarFromPrediction,
-    /// The map explains less of the scan than [`min_explained`](super::LocalizerParams::min_explained).
+    /// The map explains less of the scan than
+    /// [`min_explained`](super::LocalizerParams::min_explained).
     Unexplained,
-    /// The scan sees through more of the map than [`min_confirmed`](super::LocalizerParams::min_confirmed) allows, or meets too little of it.
+    /// The scan sees through more of the map than
+    /// [`min_confirmed`](super::LocalizerParams::min_confirmed) allows, or meets too little of it.
     Contradicted,
     /// Another place fits nearly as well; see [`min_margin`](super::LocalizerParams::min_margin).
     Ambiguous,
@@ -65,10 +69,12 @@ record! {
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     #[non_exhaustive]
     pub struct Evidence {
-        /// The share of the scan's points above the ground that a cell of the map explains: whose largest term is at least 0.4 of the greatest there is. Of all points where fewer than 20
+        /// The share of the scan's points above the ground that a cell of the map explains: whose
+        /// largest term is at least 0.4 of the greatest there is. Of all points where fewer than 20
         /// are above the ground.
         pub explained: f64,
-        /// Cells of the map above the ground, of those near the sensor, at whose distance the scan has a point.
+        /// Cells of the map above the ground, of those near the sensor, at whose distance the scan
+        /// has a point.
         pub confirmed: usize,
         /// Such cells that the scan sees through: all points in their direction are farther away.
         pub seen_through: usize,
@@ -76,7 +82,8 @@ record! {
 }
 
 impl Evidence {
-    /// The share of the cells that are confirmed, of those that are confirmed or seen through; 1 without any.
+    /// The share of the cells that are confirmed, of those that are confirmed or seen through; 1
+    /// without any.
     pub fn confirmed_share(&self) -> f64 {
         match self.confirmed + self.seen_through {
             0 => 1.0,
@@ -90,7 +97,8 @@ record! {
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
     pub struct Candidate {
-        /// The score that candidates are ranked by: the mean likelihood of the points above the ground as a part of the greatest there is, times the confirmed share of the map.
+        /// The score that candidates are ranked by: the mean likelihood of the points above the
+        /// ground as a part of the greatest there is, times the confirmed share of the map.
         pub score: f64,
         /// The alignment at this place.
         pub registration: NdtRegistration,
@@ -140,7 +148,8 @@ record! {
         pub status: FixStatus,
         /// Why it has no fix; none for a fix.
         pub rejection: Option<Rejection>,
-        /// The pose of the sensor in the map; always finite and rigid. It is a fix if the [status](FixStatus::is_fix) says so.
+        /// The pose of the sensor in the map; always finite and rigid. It is a fix if the
+        /// [status](FixStatus::is_fix) says so.
         pub map_from_sensor: Pose,
         /// The pose that was expected from the motion before; none where no pose was known.
         pub predicted: Option<Pose>,
@@ -148,13 +157,16 @@ record! {
         pub distance: Option<f64>,
         /// The alignment: at the fix, or the one that was rejected; none where there was none.
         pub registration: Option<NdtRegistration>,
-        /// The uncertainty of x, y, z in metres and roll, pitch, yaw in radians, by the method of the parameters; none where the alignment has none.
+        /// The uncertainty of x, y, z in metres and roll, pitch, yaw in radians, by the method of
+        /// the parameters; none where the alignment has none.
         pub covariance: Option<[[f64; 6]; 6]>,
         /// How scan and map fit at the alignment.
         pub evidence: Option<Evidence>,
-        /// How clearly the place won: 1 - the score of the best other place / its own; 1 where no other came near. None after a fix, where no other place is looked at.
+        /// How clearly the place won: 1 - the score of the best other place / its own; 1 where no
+        /// other came near. None after a fix, where no other place is looked at.
         pub margin: Option<f64>,
-        /// The places that a search found, the best first, of equal ones the first of the lattice; empty without a search. At most 10.
+        /// The places that a search found, the best first, of equal ones the first of the lattice;
+        /// empty without a search. At most 10.
         pub candidates: Vec<Candidate>,
         /// Points of the scan.
         pub points: usize,

@@ -78,7 +78,9 @@ impl Ground {
         found
     }
 
-    /// Calls `visit` with each column of the square about a place, in no order. Where the square has room for more columns than there are, it goes through those that there are: small cells cost no more than large ones.
+    /// Calls `visit` with each column of the square about a place, in no order. Where the square
+    /// has room for more columns than there are, it goes through those that there are: small cells
+    /// cost no more than large ones.
     fn for_each_near(&self, [x, y]: [f64; 2], mut visit: impl FnMut(&Column)) {
         let reach = (NEAR / self.unit).ceil() as i32;
         let [i, j] = [self.cell(x), self.cell(y)];
@@ -86,7 +88,8 @@ impl Ground {
             let near = |[a, b]: [i32; 2]| a.abs_diff(i).max(b.abs_diff(j)) <= reach.unsigned_abs();
             self.columns.iter().filter(|(at, _)| near(**at)).for_each(|(_, column)| visit(column));
         } else {
-            // A square of no more columns than a map has is far from the ends of i32, and so is every cell.
+            // A square of no more columns than a map has is far from the ends of i32, and so is
+            // every cell.
             let square = (-reach..=reach).flat_map(|dj| (-reach..=reach).map(move |di| [i + di, j + dj]));
             square.filter_map(|at| self.columns.get(&at)).for_each(visit);
         }

@@ -21,9 +21,11 @@ pub(super) fn greatest_term(unit: f64) -> f64 {
     -NdtScore::new(unit).d1
 }
 
-/// Aligns a scan from some guesses. An alignment that made all its steps goes on once more; if that moves it by less than `epsilon`, it has arrived.
+/// Aligns a scan from some guesses. An alignment that made all its steps goes on once more; if that
+/// moves it by less than `epsilon`, it has arrived.
 ///
-/// Near the best pose the score has steps, where points pass from cell to cell, and an alignment may go back and forth between two of them.
+/// Near the best pose the score has steps, where points pass from cell to cell, and an alignment
+/// may go back and forth between two of them.
 pub(super) fn aligned(
     near: &Near,
     scan: Rows<'_>,
@@ -97,7 +99,8 @@ pub(super) fn are_apart(a: &Pose, b: &Pose) -> bool {
     metres > APART || radians > TURNED
 }
 
-/// Ranks candidates: by score, of equal ones in their order, and of those at one place the best alone.
+/// Ranks candidates: by score, of equal ones in their order, and of those at one place the best
+/// alone.
 pub(super) fn ranked(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut kept: Vec<Candidate> = Vec::new();

@@ -51,7 +51,8 @@ struct Place {
 }
 
 impl Localizer {
-    /// A localizer on the device of a stream, without a pose: the first scan is searched for, unless [`start`](Self::start) gives one.
+    /// A localizer on the device of a stream, without a pose: the first scan is searched for,
+    /// unless [`start`](Self::start) gives one.
     ///
     /// # Errors
     /// Parameters out of range; a map on another device; out of memory.
@@ -69,7 +70,8 @@ impl Localizer {
         })
     }
 
-    /// Takes a pose for where the sensor stands: the next scan is aligned near it. A wrong pose ends as a rejected scan.
+    /// Takes a pose for where the sensor stands: the next scan is aligned near it. A wrong pose
+    /// ends as a rejected scan.
     ///
     /// # Errors
     /// A pose that is not rigid.
@@ -81,7 +83,8 @@ impl Localizer {
         Ok(())
     }
 
-    /// Sets the pose of the vehicle by another source, such as GNSS: alignments are held near it in the direction that it faces, by
+    /// Sets the pose of the vehicle by another source, such as GNSS: alignments are held near it in
+    /// the direction that it faces, by
     /// [`regularization_scale`](LocalizerParams::regularization_scale). None ends that.
     ///
     /// # Errors
@@ -92,12 +95,15 @@ impl Localizer {
         Ok(())
     }
 
-    /// Takes the next scan, `[N, columns]` of `f32` or `f64` with x, y, z first, in host memory, and its time in seconds. Scans without a time are taken at even intervals.
+    /// Takes the next scan, `[N, columns]` of `f32` or `f64` with x, y, z first, in host memory,
+    /// and its time in seconds. Scans without a time are taken at even intervals.
     ///
     /// A scan that has no fix is no error: the status and the rejection say why.
     ///
     /// # Errors
-    /// Points of another type or on a GPU; a time that is not finite; a region that makes too many places; what the source of tiles returns; out of memory, a lost device. The pose is then what it was.
+    /// Points of another type or on a GPU; a time that is not finite; a region that makes too many
+    /// places; what the source of tiles returns; out of memory, a lost device. The pose is then
+    /// what it was.
     pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, seconds: Option<f64>) -> Result<Fix> {
         let points = points.into();
         points.check_points(Argument::Points, &self.stream)?;

@@ -8,15 +8,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The numbers of a tile along x and y: tile `[i, j]` has the cells whose x is from `i * cells` to below `(i + 1) * cells`, and y likewise, both counted from the origin of the lattice.
+/// The numbers of a tile along x and y: tile `[i, j]` has the cells whose x is from `i * cells` to
+/// below `(i + 1) * cells`, and y likewise, both counted from the origin of the lattice.
 pub type TileKey = [i32; 2];
 
-/// Where tiles come from: the moments of a tile, or none where the map has nothing. A tile that cannot be read is an [`Error::Tile`]; the next scan asks for it again.
+/// Where tiles come from: the moments of a tile, or none where the map has nothing. A tile that
+/// cannot be read is an [`Error::Tile`]; the next scan asks for it again.
 pub type TileSource = Box<dyn FnMut(TileKey) -> Result<Option<NdtMoments>> + Send>;
 
 /// A map for a [`Localizer`](super::Localizer).
 ///
-/// - [`From<Arc<NdtGrid>>`](LocalizerMap#impl-From<Arc<NdtGrid>>-for-LocalizerMap) or `From<NdtGrid>`: a map that is small enough to be held at once;
+/// - [`From<Arc<NdtGrid>>`](LocalizerMap#impl-From<Arc<NdtGrid>>-for-LocalizerMap) or
+///   `From<NdtGrid>`: a map that is small enough to be held at once;
 /// - [`LocalizerMap::tiles`]: the part of a larger map around the vehicle.
 #[derive(Debug)]
 pub struct LocalizerMap(pub(super) Source);
@@ -40,13 +43,17 @@ impl From<NdtGrid> for LocalizerMap {
 }
 
 impl LocalizerMap {
-    /// A map of tiles of `cells` times `cells` columns of cells of a lattice, which all moments have. Tiles that reach within `radius` metres of the vehicle, along x and along y, are loaded;
-    /// others are removed. [`LocalizerParams::reach`](super::LocalizerParams::reach) is a radius that gives the poses of the whole map.
+    /// A map of tiles of `cells` times `cells` columns of cells of a lattice, which all moments
+    /// have. Tiles that reach within `radius` metres of the vehicle, along x and along y, are
+    /// loaded; others are removed. [`LocalizerParams::reach`](super::LocalizerParams::reach) is a
+    /// radius that gives the poses of the whole map.
     ///
-    /// **Determinism**: moments are whole numbers, so that the map is, bit for bit, the one that is built of the loaded tiles at once.
+    /// **Determinism**: moments are whole numbers, so that the map is, bit for bit, the one that is
+    /// built of the loaded tiles at once.
     ///
     /// # Errors
-    /// No cells; a radius that is not finite and positive or that makes more than 10,000 tiles; parameters out of range.
+    /// No cells; a radius that is not finite and positive or that makes more than 10,000 tiles;
+    /// parameters out of range.
     ///
     /// ```
     /// use pointmill::ndt::{NdtLattice, NdtMoments, NdtParams};
@@ -110,7 +117,8 @@ impl fmt::Debug for Tiles {
 }
 
 impl Tiles {
-    /// Loads the tiles that reach within the radius of a box, and removes the others. After an error some of them are loaded.
+    /// Loads the tiles that reach within the radius of a box, and removes the others. After an
+    /// error some of them are loaded.
     fn surround(&mut self, [x0, y0, x1, y1]: [f64; 4]) -> Result<()> {
         let tile = |x: f64| (x / self.edge).floor().clamp(-2e6, 2e6) as i32;
         let (low, high) = ([x0, y0].map(|x| tile(x - self.radius)), [x1, y1].map(|x| tile(x + self.radius)));

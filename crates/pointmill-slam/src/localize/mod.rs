@@ -1,18 +1,25 @@
 //! Localization: where a sensor is in a map of normal distributions.
 //!
 //! [`Localizer::push`] takes one scan after the other and returns a [`Fix`] for each: the pose of the sensor in the map, or why there is none. Near a known pose a scan is aligned with
-//! the map, from where the motion before leads. Without a known pose all places of a region are searched.
+//! the map, from where the motion before leads. Without a known pose all places of a region are
+//! searched.
 //!
-//! **A fix** converged, has a likelihood, is near its prediction, and is explained both ways: the map explains what the scan sees above the ground, and the scan does not see through what
-//! the map has there. A place that no fix led to, after a start, a rejection or a search, has also to win against the best other place. A scan that fails one of these has a [`Rejection`]; its pose is the prediction. After some
-//! rejections in succession the localizer is lost, and searches.
+//! **A fix** converged, has a likelihood, is near its prediction, and is explained both ways: the
+//! map explains what the scan sees above the ground, and the scan does not see through what the map
+//! has there. A place that no fix led to, after a start, a rejection or a search, has also to win
+//! against the best other place. A scan that fails one of these has a [`Rejection`]; its pose is
+//! the prediction. After some rejections in succession the localizer is lost, and searches.
 //!
-//! **The search** is exhaustive and has no random numbers. A lattice has a place every half cell along x and y and every three degrees of yaw, at the height of the ground of the map.
-//! All are scored with few points, the best with more, and the best hundred are aligned. It takes the sensor to be level to a few degrees.
+//! **The search** is exhaustive and has no random numbers. A lattice has a place every half cell
+//! along x and y and every three degrees of yaw, at the height of the ground of the map. All are
+//! scored with few points, the best with more, and the best hundred are aligned. It takes the
+//! sensor to be level to a few degrees.
 //!
-//! **Units and frames**: metres, radians, seconds. `map_from_sensor` takes points of the sensor's frame, z up, to the frame of the map.
+//! **Units and frames**: metres, radians, seconds. `map_from_sensor` takes points of the sensor's
+//! frame, z up, to the frame of the map.
 //!
-//! **Determinism**: everything but [`Fix::timing`] has the same bits on every device and for any number of threads.
+//! **Determinism**: everything but [`Fix::timing`] has the same bits on every device and for any
+//! number of threads.
 //!
 //! **Source**: the names and limits of Autoware's `ndt_scan_matcher`.
 //!

@@ -12,15 +12,18 @@ pub enum CovarianceMethod {
     /// From the second derivatives of the score at the fix.
     #[default]
     Laplace,
-    /// As `laplace`, and in x and y also the spread of where alignments end that start 0.5 and 1 m beside the fix.
+    /// As `laplace`, and in x and y also the spread of where alignments end that start 0.5 and 1 m
+    /// beside the fix.
     MultiNdt,
-    /// As `laplace`, and in x and y also the spread of the places 0.5 and 1 m beside the fix, each weighted by the exponential of its score.
+    /// As `laplace`, and in x and y also the spread of the places 0.5 and 1 m beside the fix, each
+    /// weighted by the exponential of its score.
     MultiNdtScore,
 }
 
 names!(CovarianceMethod { Laplace = "laplace", MultiNdt = "multi-ndt", MultiNdtScore = "multi-ndt-score" });
 
-/// Parameters of localization: plain values. [`validate`](Self::validate) checks them, as [`Localizer::new`](super::Localizer::new) does.
+/// Parameters of localization: plain values. [`validate`](Self::validate) checks them, as
+/// [`Localizer::new`](super::Localizer::new) does.
 ///
 /// ```
 /// use pointmill_slam::localize::LocalizerParams;
@@ -43,25 +46,31 @@ pub struct LocalizerParams {
     pub max_range: f64,
     /// Limits of each alignment. One that makes all its steps goes on once more.
     pub align: NdtAlignParams,
-    /// The nearest voxel transformation likelihood that a fix has at least, for cells of 2 m; for others it is scaled as the score is. Default 2.3.
+    /// The nearest voxel transformation likelihood that a fix has at least, for cells of 2 m; for
+    /// others it is scaled as the score is. Default 2.3.
     pub min_nvtl: f64,
     /// Metres that a fix is from its prediction at most. Default 3.
     pub max_distance: f64,
     /// The share of the scan above the ground that the map explains at least. Default 0.7.
     pub min_explained: f64,
-    /// The share of the map that the scan confirms at least, of what it confirms or sees through. Default 0.7.
+    /// The share of the map that the scan confirms at least, of what it confirms or sees through.
+    /// Default 0.7.
     pub min_confirmed: f64,
-    /// The part by which a fix that no fix led to is better than the best other place at least. Default 0.1.
+    /// The part by which a fix that no fix led to is better than the best other place at least.
+    /// Default 0.1.
     pub min_margin: f64,
     /// So many scans in succession that are rejected end the tracking. Default 5, at least 1.
     pub max_rejections: usize,
     /// How the uncertainty is estimated. Default from the second derivatives.
     pub covariance: CovarianceMethod,
-    /// The part of the score that a metre from a base pose costs; see [`Localizer::set_base`](super::Localizer::set_base). Default 0.01.
+    /// The part of the score that a metre from a base pose costs; see
+    /// [`Localizer::set_base`](super::Localizer::set_base). Default 0.01.
     pub regularization_scale: f64,
-    /// Where a search looks: least x and y, then largest, in metres of the map. Default none: around the last pose, or the whole map.
+    /// Where a search looks: least x and y, then largest, in metres of the map. Default none:
+    /// around the last pose, or the whole map.
     pub region: Option<[f64; 4]>,
-    /// Half the edge in metres of the square around the last pose that is searched without a region. Default 20.
+    /// Half the edge in metres of the square around the last pose that is searched without a
+    /// region. Default 20.
     pub search_radius: f64,
     /// Least and largest yaw in radians that a search looks at. Default a full turn.
     pub yaw_range: [f64; 2],
@@ -94,15 +103,19 @@ impl Default for LocalizerParams {
 }
 
 impl LocalizerParams {
-    /// How many metres from a prediction, or from a region to search, cells of the map can matter, in a map whose cells have edges of `resolution` metres: the range of the scan, how far an alignment
-    /// goes, and the places beside it that are looked at. A map of tiles with this radius gives the poses of the whole map.
+    /// How many metres from a prediction, or from a region to search, cells of the map can matter,
+    /// in a map whose cells have edges of `resolution` metres: the range of the scan, how far an
+    /// alignment goes, and the places beside it that are looked at. A map of tiles with this radius
+    /// gives the poses of the whole map.
     pub fn reach(&self, resolution: f64) -> f64 {
-        // An alignment that made all its steps goes on once more, and so does one of a place beside it.
+        // An alignment that made all its steps goes on once more, and so does one of a place beside
+        // it.
         let steps = 2.0 * self.align.max_iterations as f64 * self.align.step_size;
         self.max_range + 2.0 * (steps + self.max_distance) + 4.0 * resolution
     }
 
-    /// The likelihood that a fix has at least in a map whose cells have edges of `resolution` metres: [`min_nvtl`](Self::min_nvtl), scaled as the score is.
+    /// The likelihood that a fix has at least in a map whose cells have edges of `resolution`
+    /// metres: [`min_nvtl`](Self::min_nvtl), scaled as the score is.
     ///
     /// ```
     /// use pointmill_slam::localize::LocalizerParams;

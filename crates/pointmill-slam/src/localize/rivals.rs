@@ -1,4 +1,5 @@
-//! The places beside an alignment that no fix led to: it is a fix only if it fits better than they do.
+//! The places beside an alignment that no fix led to: it is a fix only if it fits better than they
+//! do.
 
 use super::fix::Candidate;
 use super::judge::{aligned, are_apart, judged, ranked};
@@ -17,7 +18,8 @@ const WORTH: f64 = 0.7;
 /// Most places that are aligned.
 const ALIGNED: usize = 4;
 
-/// An alignment and the places within `max_distance` of it that fit nearly as well or better, by rank.
+/// An alignment and the places within `max_distance` of it that fit nearly as well or better, by
+/// rank.
 pub(super) fn with_rivals(
     near: &Near,
     scan: &Scan,

@@ -1,4 +1,5 @@
-//! A scan as alignment and search take it: a few of its points, the ground below the sensor, and what it sees in each direction.
+//! A scan as alignment and search take it: a few of its points, the ground below the sensor, and
+//! what it sees in each direction.
 
 use super::params::LocalizerParams;
 use pointmill::internals::memory;

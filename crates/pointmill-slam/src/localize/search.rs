@@ -1,6 +1,8 @@
-//! The start without a guess: all places of a lattice are scored, the best are aligned, and what is left is judged.
+//! The start without a guess: all places of a lattice are scored, the best are aligned, and what is
+//! left is judged.
 //!
-//! No number is random: the lattice is a function of the region, and of equal scores the first of the lattice wins.
+//! No number is random: the lattice is a function of the region, and of equal scores the first of
+//! the lattice wins.
 
 use super::fix::{Candidate, Rejection};
 use super::judge::{aligned, are_apart, judged, margin, objection, ranked};
@@ -16,7 +18,8 @@ pub(super) const STEP: f64 = 0.5;
 pub(super) const TURN: f64 = 3.0 * std::f64::consts::PI / 180.0;
 /// Points of the scan that each round scores, and how many of the best places enter the next.
 const ROUNDS: [(usize, usize); 3] = [(64, 1 << 14), (256, 1 << 11), (1024, 1 << 10)];
-/// Points up to so many metres from the sensor are scored: a step of the yaw moves them by less than a cell.
+/// Points up to so many metres from the sensor are scored: a step of the yaw moves them by less
+/// than a cell.
 pub(super) const RANGE: f64 = 40.0;
 /// Places that are aligned, and that are judged.
 const ALIGNED: usize = 100;

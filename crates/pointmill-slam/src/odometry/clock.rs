@@ -17,13 +17,17 @@ pub enum TimesUse {
     /// There are none: the sweep is taken as it is, a period after the one before.
     #[default]
     None,
-    /// They count from the start of each sweep: a sweep is taken to begin where the one before ended.
+    /// They count from the start of each sweep: a sweep is taken to begin where the one before
+    /// ended.
     Relative,
-    /// They are of one clock for all sweeps, so that the prediction knows how long ago the last sweep was.
+    /// They are of one clock for all sweeps, so that the prediction knows how long ago the last
+    /// sweep was.
     Absolute,
-    /// They run back from the sweep before, as a clock does that wraps. They are used within the sweep alone.
+    /// They run back from the sweep before, as a clock does that wraps. They are used within the
+    /// sweep alone.
     Backwards,
-    /// They span more than two seconds, as in a sweep during which the clock wraps. They are not used.
+    /// They span more than two seconds, as in a sweep during which the clock wraps. They are not
+    /// used.
     Unusable,
 }
 

@@ -17,7 +17,8 @@ use std::time::Instant;
 
 /// Fewest points of a sweep that are aligned.
 const MIN_KEYPOINTS: usize = 10;
-/// The prediction is expected to be off by so many voxels at first, which is also the most, and by so many at least.
+/// The prediction is expected to be off by so many voxels at first, which is also the most, and by
+/// so many at least.
 const FIRST_ERROR: f64 = 1.0;
 const LEAST_ERROR: f64 = 0.5;
 /// What is expected falls to this part with each prediction that was better.
@@ -79,12 +80,15 @@ impl Odometry {
         })
     }
 
-    /// Takes the next sweep, `[N, columns]` of `f32` or `f64` with x, y, z first, and the time of each point in seconds.
+    /// Takes the next sweep, `[N, columns]` of `f32` or `f64` with x, y, z first, and the time of
+    /// each point in seconds.
     ///
-    /// A sweep that cannot be aligned is no error: the status says why, and the pose is the prediction.
+    /// A sweep that cannot be aligned is no error: the status says why, and the pose is the
+    /// prediction.
     ///
     /// # Errors
-    /// A number of times that is not that of the points; points of another type or in memory of another device; an odometry that a push failed on half-way: nothing was done then. Out of
+    /// A number of times that is not that of the points; points of another type or in memory of
+    /// another device; an odometry that a push failed on half-way: nothing was done then. Out of
     /// memory, a lost device. If part of the sweep was done by then, later pushes are refused.
     pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, times: Option<&[f64]>) -> Result<Step> {
         let points = points.into();
@@ -101,8 +105,9 @@ impl Odometry {
         stream.in_order(&[points.stream()], || stream.device().install(|| self.step(points, times)))
     }
 
-    /// The points of the map in the world: those that left it, if [`keep_map`](OdometryParams::keep_map) is set, then voxel by voxel, as the voxels entered it. A voxel takes the place
-    /// of one that left.
+    /// The points of the map in the world: those that left it, if
+    /// [`keep_map`](OdometryParams::keep_map) is set, then voxel by voxel, as the voxels entered
+    /// it. A voxel takes the place of one that left.
     ///
     /// # Errors
     /// Out of memory.

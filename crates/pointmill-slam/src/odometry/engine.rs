@@ -10,8 +10,8 @@ use std::fmt;
 
 /// Holds the sweep and the map, and does what takes time. Each side gives the same bits.
 pub(super) trait Engine: fmt::Debug + Send + Sync {
-    /// Takes a sweep, in its order. The first point of each cell of half a voxel is a map point, and
-    /// the first map point of each cell of a voxel is a keypoint for the alignment.
+    /// Takes a sweep, in its order. The first point of each cell of half a voxel is a map point,
+    /// and the first map point of each cell of a voxel is a keypoint for the alignment.
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled>;
     /// Keeps the map points as those of the first sweep.
     fn keep_first(&mut self) -> Result<()>;
@@ -79,8 +79,8 @@ impl Linearize {
 /// Sums that give the spread of keypoints.
 pub(super) const SPREAD_TERMS: usize = 4;
 
-/// The spread of so many keypoints: the mean, and a third of the mean square in each direction. Only
-/// the size of the covariance is used.
+/// The spread of so many keypoints: the mean, and a third of the mean square in each direction.
+/// Only the size of the covariance is used.
 pub(super) fn spread_of(sums: &[f64; SPREAD_TERMS], keypoints: usize) -> Spread {
     let n = keypoints as f64;
     let mean = [sums[0] / n, sums[1] / n, sums[2] / n];

@@ -1,17 +1,23 @@
 //! Odometry: a trajectory from sweeps alone.
 //!
 //! [`Odometry::push`] takes one sweep after the other and returns the pose of the sensor. Each sweep is thinned out, aligned with a map of the sweeps before it, and added to the
-//! map. A pose comes with its doubt: a status, the number of directions that the surfaces determine, and a covariance.
+//! map. A pose comes with its doubt: a status, the number of directions that the surfaces
+//! determine, and a covariance.
 //!
-//! **Units and frames**: metres, radians, seconds. `world_from_sensor` takes points of the sensor's frame to the world, which is the sensor's frame at the first pose.
+//! **Units and frames**: metres, radians, seconds. `world_from_sensor` takes points of the sensor's
+//! frame to the world, which is the sensor's frame at the first pose.
 //!
-//! **Times of points**: without them a sweep is taken as it is. With them the motion within the sweep is taken out ([`OdometryParams::deskew`]), and the pose belongs to the
-//! middle of the times. They may be in any order, of one clock for all sweeps or from the start of each: [`Step::times`] says what they were taken for.
+//! **Times of points**: without them a sweep is taken as it is. With them the motion within the
+//! sweep is taken out ([`OdometryParams::deskew`]), and the pose belongs to the middle of the
+//! times. They may be in any order, of one clock for all sweeps or from the start of each:
+//! [`Step::times`] says what they were taken for.
 //!
-//! **Determinism**: everything but [`Step::timing`] is the same bits on every device and for any number of threads.
+//! **Determinism**: everything but [`Step::timing`] is the same bits on every device and for any
+//! number of threads.
 //!
-//! **Source**: Vizzo et al., KISS-ICP: In Defense of Point-to-Point ICP, 2023, for the prediction, the two samplings, the adaptive threshold and the map of points; Chen and
-//! Medioni, Object Modelling by Registration of Multiple Range Images, 1992, for the alignment.
+//! **Source**: Vizzo et al., KISS-ICP: In Defense of Point-to-Point ICP, 2023, for the prediction,
+//! the two samplings, the adaptive threshold and the map of points; Chen and Medioni, Object
+//! Modelling by Registration of Multiple Range Images, 1992, for the alignment.
 //!
 //! ```
 //! use pointmill_slam::odometry::{Odometry, OdometryParams, SweepStatus};

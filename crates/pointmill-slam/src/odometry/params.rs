@@ -9,7 +9,8 @@ const MAX_POINTS_PER_VOXEL: usize = 64;
 /// A sweep is sampled in cells of this part of the voxel size for the map.
 pub(super) const MAP_SAMPLING: f64 = 0.5;
 
-/// Parameters of odometry: plain values. [`validate`](Self::validate) checks them, as [`Odometry::new`](super::Odometry::new) does.
+/// Parameters of odometry: plain values. [`validate`](Self::validate) checks them, as
+/// [`Odometry::new`](super::Odometry::new) does.
 ///
 /// ```
 /// use pointmill_slam::odometry::OdometryParams;
@@ -22,24 +23,29 @@ pub(super) const MAP_SAMPLING: f64 = 0.5;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct OdometryParams {
-    /// Edge in metres of the voxels of the map. The alignment looks for neighbours within one to three of it. Default 1.
+    /// Edge in metres of the voxels of the map. The alignment looks for neighbours within one to
+    /// three of it. Default 1.
     pub voxel_size: f64,
     /// Points nearer to the sensor than these metres are left out. Default 1.
     pub min_range: f64,
-    /// Points farther from the sensor than these metres are left out, and voxels farther from it leave the map. Default 100.
+    /// Points farther from the sensor than these metres are left out, and voxels farther from it
+    /// leave the map. Default 100.
     pub max_range: f64,
-    /// The number of points that a voxel of the map keeps; 1 to 64, default 20. Points closer together than the voxel size by the square root of this number are left out.
+    /// The number of points that a voxel of the map keeps; 1 to 64, default 20. Points closer
+    /// together than the voxel size by the square root of this number are left out.
     pub max_points_per_voxel: usize,
     /// The error metric to minimize, one of [`METRICS`](Self::METRICS). Default point-to-plane.
     pub metric: Metric,
-    /// Width in metres of the Geman-McClure weight of residuals in the last steps of point-to-plane. Default 0.1. The first steps, and point-to-point, take a wider one that
+    /// Width in metres of the Geman-McClure weight of residuals in the last steps of
+    /// point-to-plane. Default 0.1. The first steps, and point-to-point, take a wider one that
     /// follows from how far predictions were off.
     pub robust_width: f64,
     /// Whether motion within a sweep is taken out where points have times. Default yes.
     pub deskew: bool,
     /// Most steps of an alignment. Default 50.
     pub max_iterations: usize,
-    /// Whether points of voxels that leave the map are kept for [`Odometry::map`](super::Odometry::map). They are not aligned with. Default no.
+    /// Whether points of voxels that leave the map are kept for
+    /// [`Odometry::map`](super::Odometry::map). They are not aligned with. Default no.
     pub keep_map: bool,
 }
 

@@ -17,15 +17,15 @@ const STEP: f64 = 1e-3;
 /// Fewest pairs of an alignment, and the part of the keypoints that must have one.
 const MIN_PAIRS: f64 = 10.0;
 const MIN_PAIR_SHARE: f64 = 0.1;
-/// A direction is determined if the surfaces see more than this share of the points' motion in it, and
-/// more than that of [`MIN_CORRESPONDENCES`]. Cars in a tunnel have 0.009 to 0.029 along it with 2,000
-/// firings, and up to 0.046 with 1,000. Streets have 0.064 and more, roads between meadows and loops
-/// 0.035 and more.
+/// A direction is determined if the surfaces see more than this share of the points' motion in it,
+/// and more than that of [`MIN_CORRESPONDENCES`]. Cars in a tunnel have 0.009 to 0.029 along it
+/// with 2,000 firings, and up to 0.046 with 1,000. Streets have 0.064 and more, roads between
+/// meadows and loops 0.035 and more.
 const WEAK: f64 = 0.04;
-/// From this share on it is determined, too, if the pairs pull the sweep back from `ASIDE` voxels aside,
-/// under a kernel of `ASIDE_WIDTH` voxels, and stiffer than `PULL` of their weight. Roads pull by 0.0045
-/// and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours that hold the sweep
-/// there as well.
+/// From this share on it is determined, too, if the pairs pull the sweep back from `ASIDE` voxels
+/// aside, under a kernel of `ASIDE_WIDTH` voxels, and stiffer than `PULL` of their weight. Roads
+/// pull by 0.0045 and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours
+/// that hold the sweep there as well.
 const FAINT: f64 = 0.02;
 const ASIDE: f64 = 0.9;
 const ASIDE_WIDTH: f64 = 0.5;
@@ -48,10 +48,13 @@ record! {
         pub rmse: f64,
         /// Which directions the pairs determine. In the others the pose is the prediction.
         pub observability: Observability,
-        /// The share of the points' motion in each direction that the surfaces see: that along normals which lean there by more than their own uncertainty. A direction is determined from 0.04 and 6 pairs,
-        /// and from 0.02 where the pairs pull the sweep back from nearly a voxel aside.
+        /// The share of the points' motion in each direction that the surfaces see: that along
+        /// normals which lean there by more than their own uncertainty. A direction is determined
+        /// from 0.04 and 6 pairs, and from 0.02 where the pairs pull the sweep back from nearly a
+        /// voxel aside.
         pub support: [f64; 6],
-        /// The mean of the points at the pose, in the world: what Hessian and covariance turn about.
+        /// The mean of the points at the pose, in the world: what Hessian and covariance turn
+        /// about.
         pub pivot: [f64; 3],
     }
 }
@@ -66,14 +69,15 @@ pub(super) struct Start {
     pub(super) error: f64,
     /// Where directions that are not determined are held.
     pub(super) predicted: Pose,
-    /// Asks for the part with wide weights alone, while the motion within the sweep is not known well.
+    /// Asks for the part with wide weights alone, while the motion within the sweep is not known
+    /// well.
     pub(super) coarse: bool,
 }
 
 /// Aligns the keypoints of a sweep with the map; `None` if too few of them have a neighbour.
 ///
-/// The observable directions are found at the end, as pairs are still wrong on the way there. If some
-/// are not observable, the sweep is aligned again from the prediction with these held.
+/// The observable directions are found at the end, as pairs are still wrong on the way there. If
+/// some are not observable, the sweep is aligned again from the prediction with these held.
 pub(super) fn register(
     engine: &mut dyn Engine,
     start: Start,
@@ -100,7 +104,8 @@ fn aligned(
     let mut fine = false;
     for iterations in 1..=params.max_iterations {
         let reach = REACH * start.error;
-        // Narrow weights would hold point-to-point where it is: along a surface the nearest point is always near.
+        // Narrow weights would hold point-to-point where it is: along a surface the nearest point
+        // is always near.
         let (width, within) = match fine && params.metric == Metric::PointToPlane {
             true => (params.robust_width.min(start.error), reach.min(params.voxel_size)),
             false => (start.error, reach),
@@ -166,7 +171,8 @@ fn determined(
     Ok(determined)
 }
 
-/// How stiffly the pairs that are found on both sides of a pose, along a direction, pull the sweep back to it, by their weight.
+/// How stiffly the pairs that are found on both sides of a pose, along a direction, pull the sweep
+/// back to it, by their weight.
 fn pull(
     engine: &mut dyn Engine,
     start: &Start,

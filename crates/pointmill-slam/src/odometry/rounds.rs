@@ -1,4 +1,5 @@
-//! The alignments of a sweep: with times, each finds a motion that the next one takes out of the sweep.
+//! The alignments of a sweep: with times, each finds a motion that the next one takes out of the
+//! sweep.
 
 use super::engine::{Engine, Which, spread_of};
 use super::params::OdometryParams;
@@ -9,7 +10,8 @@ use pointmill_core::odometry::motion::Motion;
 use pointmill_core::rigid::Rigid;
 use pointmill_core::trig::sin_cos_f64;
 
-/// Alignments of a sweep with times, each with the motion that the one before found, all but the last coarse; of the second sweep also with the first sweep deskewed by it.
+/// Alignments of a sweep with times, each with the motion that the one before found, all but the
+/// last coarse; of the second sweep also with the first sweep deskewed by it.
 const ROUNDS: usize = 3;
 
 /// What is known about a sweep and its motion.
@@ -32,7 +34,8 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Aligns the sweep. Returns the motion a second that led to its pose, too; `None` if too few points have a neighbour in the map.
+    /// Aligns the sweep. Returns the motion a second that led to its pose, too; `None` if too few
+    /// points have a neighbour in the map.
     pub(super) fn align(
         &self,
         engine: &mut dyn Engine,

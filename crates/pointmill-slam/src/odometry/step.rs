@@ -14,15 +14,19 @@ pub enum SweepStatus {
     Started,
     /// The sweep was aligned, and added to the map.
     Tracked,
-    /// The sweep was aligned and added, but its surfaces do not determine all directions, as in a tunnel. The pose is the prediction in those that they do not.
+    /// The sweep was aligned and added, but its surfaces do not determine all directions, as in a
+    /// tunnel. The pose is the prediction in those that they do not.
     Degenerate,
     /// The sweep was aligned and added, but the last of the allowed steps was not short.
     NotConverged,
-    /// The sweep has the same points as the one before. The pose is that of the one before, and the map is left as it is.
+    /// The sweep has the same points as the one before. The pose is that of the one before, and the
+    /// map is left as it is.
     Repeated,
-    /// Fewer than ten cells of a voxel's size have a point that is finite and in range. The pose is the prediction, and the map is left as it is.
+    /// Fewer than ten cells of a voxel's size have a point that is finite and in range. The pose is
+    /// the prediction, and the map is left as it is.
     TooFewPoints,
-    /// Too few points have a neighbour in the map. The pose is the prediction, and the map is left as it is.
+    /// Too few points have a neighbour in the map. The pose is the prediction, and the map is left
+    /// as it is.
     Lost,
 }
 
@@ -62,21 +66,23 @@ record! {
         pub index: usize,
         /// What became of the sweep.
         pub status: SweepStatus,
-        /// The pose of the sensor in the frame of the first pose; always finite and rigid. It belongs to the middle of a
-        /// sweep that is deskewed, else to the moment whose frame the points are in.
+        /// The pose of the sensor in the frame of the first pose; always finite and rigid. It
+        /// belongs to the middle of a sweep that is deskewed, else to the moment whose frame the
+        /// points are in.
         pub world_from_sensor: Pose,
         /// The middle of the times of the sweep's points in seconds of their clock.
         ///
-        /// What the command writes are seconds of the pose: of the stamp of a bag or of the name of Argoverse 2, else
-        /// of the clock of the points where that is one of all sweeps, else from one sweep to the next.
+        /// What the command writes are seconds of the pose: of the stamp of a bag or of the name of
+        /// Argoverse 2, else of the clock of the points where that is one of all sweeps, else from
+        /// one sweep to the next.
         #[cfg_attr(feature = "serde", serde(rename = "seconds"))]
         #[cfg_attr(feature = "schema", schemars(with = "f64"))]
         pub time: Option<f64>,
         /// The pose that was expected from the motion before.
         #[cfg_attr(feature = "serde", serde(skip))]
         pub predicted: Pose,
-        /// Seconds since the sweep before that the prediction is for: from the clock of the points, else the period of
-        /// the sweeps, which is 0.1 until times say otherwise.
+        /// Seconds since the sweep before that the prediction is for: from the clock of the points,
+        /// else the period of the sweeps, which is 0.1 until times say otherwise.
         #[cfg_attr(feature = "serde", serde(skip))]
         pub interval: f64,
         /// What the times of the points were used for.
@@ -87,8 +93,8 @@ record! {
         pub usable: usize,
         /// Points that were aligned.
         pub aligned: usize,
-        /// The alignment with the map, and the doubt about it; none where there was no alignment. What serde writes of
-        /// it is a [`SweepAlignment`].
+        /// The alignment with the map, and the doubt about it; none where there was no alignment.
+        /// What serde writes of it is a [`SweepAlignment`].
         #[cfg_attr(feature = "serde", serde(flatten, serialize_with = "SweepAlignment::serialize_of"))]
         #[cfg_attr(feature = "schema", schemars(with = "SweepAlignment"))]
         pub registration: Option<Registration<SweepFit>>,
@@ -117,8 +123,8 @@ record! {
         pub iterations: Option<usize>,
         /// How many directions the surfaces determine; null where there was no alignment.
         pub rank: Option<usize>,
-        /// The uncertainty of the pose in metres and radians, by a translation and a rotation vector about the mean of
-        /// the aligned points; null where a direction is not determined.
+        /// The uncertainty of the pose in metres and radians, by a translation and a rotation
+        /// vector about the mean of the aligned points; null where a direction is not determined.
         pub covariance: Option<[[f64; 6]; 6]>,
         /// The mean of the aligned points in the world; null where there was no alignment.
         #[cfg_attr(feature = "serde", serde(skip))]

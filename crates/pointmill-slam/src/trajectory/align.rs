@@ -29,10 +29,11 @@ impl Similarity {
     /// Changes nothing.
     pub const IDENTITY: Self = Self { truth_from_estimate: Pose::IDENTITY, scale: 1.0 };
 
-    /// The least sum of squared distances between positions, in closed form, and what is to be said of it.
+    /// The least sum of squared distances between positions, in closed form, and what is to be said
+    /// of it.
     ///
-    /// Turns that the positions do not determine, such as the one about the line of a straight way, are those of the orientations. The scale stays 1 where all positions are at
-    /// one place.
+    /// Turns that the positions do not determine, such as the one about the line of a straight way,
+    /// are those of the orientations. The scale stays 1 where all positions are at one place.
     pub(super) fn between(estimate: &[Pose], truth: &[Pose], alignment: Alignment) -> (Self, Option<String>) {
         if alignment == Alignment::None {
             return (Self::IDENTITY, None);
@@ -78,7 +79,8 @@ impl Positions<'_> {
         if along > 0.0 && (along / square).is_finite() { along / square } else { 1.0 }
     }
 
-    /// The sums of the squared distances that a rotation leaves, along a direction of the truth and across it. A wrong scale is no error here.
+    /// The sums of the squared distances that a rotation leaves, along a direction of the truth and
+    /// across it. A wrong scale is no error here.
     fn errors(&self, turn: &Pose, direction: [f64; 3]) -> [f64; 2] {
         let scale = self.scale(turn);
         self.offsets().fold([0.0; 2], |[along, across], [s, q]| {
@@ -90,8 +92,10 @@ impl Positions<'_> {
 
     /// The rotation that fits best, and what of it the positions do not determine.
     ///
-    /// They determine the turn about the way unless the errors may be as large as their distances from a line. The errors are what the best rotation leaves; they may also be what the turn
-    /// of the orientations leaves, where that is not clearly more: a bend that drifts upwards looks like a turn.
+    /// They determine the turn about the way unless the errors may be as large as their distances
+    /// from a line. The errors are what the best rotation leaves; they may also be what the turn of
+    /// the orientations leaves, where that is not clearly more: a bend that drifts upwards looks
+    /// like a turn.
     fn turn(&self) -> (Pose, Option<String>) {
         let mut terms = [0.0; POINT_TERMS];
         let mut products = [[0.0; 3]; 3];

@@ -4,7 +4,8 @@ use super::Trajectory;
 use pointmill::internals::memory;
 use pointmill::{Argument, Error, Result};
 
-/// Indices of the estimate and of the truth, in their order: by times where both have some, else one to one.
+/// Indices of the estimate and of the truth, in their order: by times where both have some, else
+/// one to one.
 pub(super) fn associate(estimate: &Trajectory, truth: &Trajectory, max_difference: f64) -> Result<Vec<[usize; 2]>> {
     let (Some(estimated), Some(true_times)) = (estimate.times(), truth.times()) else {
         if estimate.len() != truth.len() {

@@ -11,19 +11,25 @@ use pointmill::{Argument, Error, Result};
 
 /// Lengths of the KITTI benchmark by the shortest of them.
 const LENGTHS: usize = 8;
-/// The shortest length of the KITTI benchmark in metres, and the shortest that it is divided down to.
+/// The shortest length of the KITTI benchmark in metres, and the shortest that it is divided down
+/// to.
 const SHORTEST: [f64; 2] = [100.0, 0.1];
 
 /// How far an estimate is from the truth.
 ///
-/// **Semantics**: poses belong together by their times where both trajectories have some, else by their index. By times, each pose of the trajectory with fewer poses (of
-/// equally long ones the estimate) takes the nearest pose of the other, of equally near ones the earlier. The estimate is then moved by the [`Alignment`](super::Alignment),
-/// which looks at positions, and where these do not determine a turn at orientations. The error of a pose is the distance of the positions and the angle between the rotations; the error of a motion from pose `i` to pose `j` is
-/// that of `(truth_i^-1 truth_j)^-1 (estimate_i^-1 estimate_j)`. Relative errors take all pairs `i < j` that are as far apart as asked for in the truth. A segment of the drift
-/// ends at the first pose that is farther along the truth than its length.
+/// **Semantics**: poses belong together by their times where both trajectories have some, else by
+/// their index. By times, each pose of the trajectory with fewer poses (of equally long ones the
+/// estimate) takes the nearest pose of the other, of equally near ones the earlier. The estimate is
+/// then moved by the [`Alignment`](super::Alignment), which looks at positions, and where these do
+/// not determine a turn at orientations. The error of a pose is the distance of the positions and
+/// the angle between the rotations; the error of a motion from pose `i` to pose `j` is that of
+/// `(truth_i^-1 truth_j)^-1 (estimate_i^-1 estimate_j)`. Relative errors take all pairs `i < j`
+/// that are as far apart as asked for in the truth. A segment of the drift ends at the first pose
+/// that is farther along the truth than its length.
 ///
 /// # Errors
-/// Parameters out of range; trajectories without a pose; numbers of poses that differ without times; times that have no partner. Out of memory.
+/// Parameters out of range; trajectories without a pose; numbers of poses that differ without
+/// times; times that have no partner. Out of memory.
 ///
 /// ```
 /// use pointmill::Pose;

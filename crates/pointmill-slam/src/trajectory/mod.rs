@@ -3,13 +3,15 @@
 //! [`evaluate`] compares an estimate with the truth: the absolute trajectory error, relative errors over a number of frames or metres, the drift as the KITTI benchmark defines
 //! it, and the errors of each pose.
 //!
-//! **Units and frames**: metres, radians, seconds. Each pose is `world_from_sensor`. Estimate and truth may have different worlds; [`Alignment`] says whether the estimate is
-//! moved onto the truth first.
+//! **Units and frames**: metres, radians, seconds. Each pose is `world_from_sensor`. Estimate and
+//! truth may have different worlds; [`Alignment`] says whether the estimate is moved onto the truth
+//! first.
 //!
 //! **Determinism**: sums are `f64` in the order of the poses, the same bits on every machine.
 //!
-//! **Source**: Umeyama, Least-Squares Estimation of Transformation Parameters Between Two Point Patterns, 1991; Geiger, Lenz and Urtasun, Are We Ready for Autonomous Driving?,
-//! 2012; Sturm et al., A Benchmark for the Evaluation of RGB-D SLAM Systems, 2012.
+//! **Source**: Umeyama, Least-Squares Estimation of Transformation Parameters Between Two Point
+//! Patterns, 1991; Geiger, Lenz and Urtasun, Are We Ready for Autonomous Driving?, 2012; Sturm et
+//! al., A Benchmark for the Evaluation of RGB-D SLAM Systems, 2012.
 //!
 //! ```
 //! use pointmill::Pose;
@@ -68,7 +70,8 @@ impl Trajectory {
     /// A trajectory with the time of each pose in seconds.
     ///
     /// # Errors
-    /// As [`new`](Self::new); a number of times that is not that of the poses; times that are not finite, or not ascending.
+    /// As [`new`](Self::new); a number of times that is not that of the poses; times that are not
+    /// finite, or not ascending.
     pub fn with_times(poses: Vec<Pose>, times: Vec<f64>) -> Result<Self> {
         if times.len() != poses.len() {
             let expected = format!("{} times, one for each pose", poses.len());

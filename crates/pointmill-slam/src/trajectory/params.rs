@@ -24,8 +24,8 @@ names!(Alignment { None = "none", Se3 = "se3", Sim3 = "sim3" });
 pub enum Delta {
     /// So many poses.
     Frames(usize),
-    /// So many metres along the truth. Of the later poses the one is taken whose distance is nearest, of equal ones the first; a pair that is off by more than a tenth is left
-    /// out.
+    /// So many metres along the truth. Of the later poses the one is taken whose distance is
+    /// nearest, of equal ones the first; a pair that is off by more than a tenth is left out.
     Metres(f64),
 }
 
@@ -42,11 +42,13 @@ pub enum Delta {
 pub struct EvaluationParams {
     /// How the estimate is moved onto the truth first; default not at all.
     pub alignment: Alignment,
-    /// Poses that belong together differ by at most these seconds, where both trajectories have times; default 0.01.
+    /// Poses that belong together differ by at most these seconds, where both trajectories have
+    /// times; default 0.01.
     pub max_time_difference: f64,
     /// What relative errors are taken over; default 1 frame and 10 m.
     pub deltas: Vec<Delta>,
-    /// Lengths in metres of the segments of the drift. Empty, the default, takes 100, 200, .. 800 m; on a way of at most 100 m a tenth of these, and so on.
+    /// Lengths in metres of the segments of the drift. Empty, the default, takes 100, 200, .. 800
+    /// m; on a way of at most 100 m a tenth of these, and so on.
     pub segment_lengths: Vec<f64>,
     /// A segment begins at every so many poses; default 10, as in the KITTI benchmark.
     pub segment_every: usize,
@@ -68,7 +70,8 @@ impl EvaluationParams {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// A difference of times that is not finite or negative; a delta, a length or a number of poses that is not above zero.
+    /// A difference of times that is not finite or negative; a delta, a length or a number of poses
+    /// that is not above zero.
     pub fn validate(&self) -> Result<()> {
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if !(self.max_time_difference.is_finite() && self.max_time_difference >= 0.0) {

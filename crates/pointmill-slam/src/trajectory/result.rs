@@ -83,7 +83,8 @@ record! {
 }
 
 record! {
-    /// The drift as the KITTI benchmark defines it: errors of segments by their length, a mean over all segments.
+    /// The drift as the KITTI benchmark defines it: errors of segments by their length, a mean over
+    /// all segments.
     #[derive(Clone, Debug, Default, PartialEq)]
     #[non_exhaustive]
     pub struct Drift {
@@ -91,7 +92,8 @@ record! {
         pub by_length: Vec<Segments>,
         /// The number of all segments.
         pub segments: usize,
-        /// Mean error of the translation by the length over all segments: 0.01 is one percent. None if the way is shorter than every segment.
+        /// Mean error of the translation by the length over all segments: 0.01 is one percent. None
+        /// if the way is shorter than every segment.
         pub translation: Option<f64>,
         /// Mean error of the rotation by the length over all segments, in radians a metre.
         pub rotation: Option<f64>,
@@ -131,7 +133,8 @@ pub struct Evaluation {
     pub alignment: Similarity,
     /// Metres along the truth, over the poses that were compared.
     pub length: f64,
-    /// Errors of the poses. The absolute trajectory error (ATE) is the root of the mean square of the translation.
+    /// Errors of the poses. The absolute trajectory error (ATE) is the root of the mean square of
+    /// the translation.
     pub absolute: PoseErrors,
     /// Relative pose errors (RPE), in the order of the parameters.
     pub relative: Vec<Relative>,

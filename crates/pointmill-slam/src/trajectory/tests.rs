@@ -124,7 +124,8 @@ fn poses_at_one_place_or_along_a_line_are_aligned_without_a_guess() {
     assert!(found.alignment.scale == 1.0 && found.absolute.translation.max < 1e-12);
 }
 
-/// A street of 34 m that bends by so many metres, at the orientations of the street, and an estimate that is off across it by so many, in another world.
+/// A street of 34 m that bends by so many metres, at the orientations of the street, and an
+/// estimate that is off across it by so many, in another world.
 fn nearly_straight(bend: f64, off: f64) -> [Trajectory; 2] {
     let world = Pose::from_xyzrpy([500.0, -200.0, 30.0, 0.02, -0.01, 2.5]).unwrap();
     let part = |i: u32| f64::from(i) / 50.0;

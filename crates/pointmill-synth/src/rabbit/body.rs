@@ -42,7 +42,8 @@ const BLEND: f64 = 0.010;
 const COAT: f64 = 0.000_45;
 const WAVES: [V3; 3] = [[310.0, 190.0, 120.0], [-170.0, 330.0, 230.0], [140.0, -260.0, 370.0]];
 
-/// About how far a point is from the surface, in metres; negative inside. Zero exactly on it, and nowhere much more than the distance.
+/// About how far a point is from the surface, in metres; negative inside. Zero exactly on it, and
+/// nowhere much more than the distance.
 pub(super) fn distance(p: V3) -> f64 {
     let mut all = f64::INFINITY;
     for part in &SINGLE {
@@ -107,7 +108,8 @@ mod tests {
 
     #[test]
     fn rays_that_go_by_distances_cannot_pass_through() {
-        // Along any short way the distance changes at most so many times as much: rays go that part of it.
+        // Along any short way the distance changes at most so many times as much: rays go that part
+        // of it.
         let mut state = 1u64;
         let mut random = || {
             state = crate::hash::mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));

@@ -8,7 +8,8 @@ use pointmill_core::PointCloud;
 
 use crate::V3;
 
-/// Where the second view stands: turned about the upright axis, then lifted, in radians; and where its zero lies, in metres.
+/// Where the second view stands: turned about the upright axis, then lifted, in radians; and where
+/// its zero lies, in metres.
 const TURN: f64 = 0.56;
 const LIFT: f64 = 0.1;
 const SHIFT: V3 = [0.012, -0.004, 0.006];
@@ -21,12 +22,15 @@ const THERE: f64 = 1e-7;
 /// Part of a distance that a ray may go: smooth unions and fur make distances longer than they are.
 const CAREFUL: f64 = 0.5;
 
-/// Two scans of one small figure, a rabbit of ellipsoids with a rough coat, from directions 32 degrees apart, and the pose between them: input of operators that align clouds.
+/// Two scans of one small figure, a rabbit of ellipsoids with a rough coat, from directions 32
+/// degrees apart, and the pose between them: input of operators that align clouds.
 ///
-/// **Shapes.** `source` and `target` `[N, 3]`, about 40,000 points each by [`RabbitScans::new`]; three quarters of each are seen by both.
-/// **Units and frames.** Metres; each in the frame of its scanner, x right, y up, z towards the scanner. The rabbit is 0.16 m long and 0.18 m high.
-/// **Order and determinism.** Row after row from below, as the scanner goes; the same bits on every machine for a spacing and a seed.
-/// **Limits.** Ranges have a noise of 0.05 mm, and what is seen at a flat angle is missing, as in scans of real things.
+/// **Shapes.** `source` and `target` `[N, 3]`, about 40,000 points each by [`RabbitScans::new`];
+/// three quarters of each are seen by both. **Units and frames.** Metres; each in the frame of its
+/// scanner, x right, y up, z towards the scanner. The rabbit is 0.16 m long and 0.18 m high.
+/// **Order and determinism.** Row after row from below, as the scanner goes; the same bits on every
+/// machine for a spacing and a seed. **Limits.** Ranges have a noise of 0.05 mm, and what is seen
+/// at a flat angle is missing, as in scans of real things.
 ///
 /// ```
 /// use pointmill_synth::RabbitScans;

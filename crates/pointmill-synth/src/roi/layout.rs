@@ -26,8 +26,9 @@ pub(super) struct Object {
 /// How far along the road objects stand, and how near to the sensor at the least, metres.
 const FAR: f64 = 69.0;
 const NEAR: f64 = 5.5;
-/// Range at which an object has half the points it would have beside the sensor: clouds are thinned near the sensor before a second stage
-/// sees them, so that the fall is slower than that of a sweep.
+/// Range at which an object has half the points it would have beside the sensor: clouds are thinned
+/// near the sensor before a second stage sees them, so that the fall is slower than that of a
+/// sweep.
 const HALF_RANGE: f64 = 55.0;
 
 /// The sensor, on a car in the right lane.
@@ -43,7 +44,8 @@ pub(super) fn objects(seed: u64, count: usize) -> Vec<Object> {
     let sensor = sensor();
     for k in 0..count {
         let mut object = object(k, &mut dice);
-        // Room runs out only where there are more objects than a street has: then they stand in each other.
+        // Room runs out only where there are more objects than a street has: then they stand in
+        // each other.
         for _ in 0..40 {
             let free = |other: &Object| apart(object.at, other.at) > 0.85 * (object.reach + other.reach);
             if out.iter().all(free) && apart(object.at, sensor.at) > NEAR + object.reach {

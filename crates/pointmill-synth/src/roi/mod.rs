@@ -5,14 +5,17 @@ mod layout;
 mod proposals;
 mod sampling;
 
-/// Oriented boxes and the points in and around them: input of operators that pool in boxes, test points against boxes or crop.
+/// Oriented boxes and the points in and around them: input of operators that pool in boxes, test
+/// points against boxes or crop.
 ///
-/// **Shapes.** `boxes` `[B, 7]` rows of (cx, cy, cz, dx, dy, dz, heading), `points` `[N, 3]` rows of x, y, z; both flat, exactly as many as asked for.
-/// **Units and frames.** Metres and radians in the frame of a sensor 1.73 m above the road: x along the road, y left, z up. `cz` is that of the
+/// **Shapes.** `boxes` `[B, 7]` rows of (cx, cy, cz, dx, dy, dz, heading), `points` `[N, 3]` rows
+/// of x, y, z; both flat, exactly as many as asked for. **Units and frames.** Metres and radians in
+/// the frame of a sensor 1.73 m above the road: x along the road, y left, z up. `cz` is that of the
 /// bottom face; the heading is about +z, 0 along +x, counter-clockwise, between -3.4 and 6.5.
-/// **Order and determinism.** Boxes and points stand in random order, as sampled clouds do. A scene is a function of its counts and seed, the same
-/// bits on every machine; with as many boxes and the same seed, more points begin with the fewer.
-/// **Limits.** All values are finite and all sizes positive. Objects do not hide each other, so that each has its points.
+/// **Order and determinism.** Boxes and points stand in random order, as sampled clouds do. A scene
+/// is a function of its counts and seed, the same bits on every machine; with as many boxes and the
+/// same seed, more points begin with the fewer. **Limits.** All values are finite and all sizes
+/// positive. Objects do not hide each other, so that each has its points.
 ///
 /// ```
 /// use pointmill_synth::RoiScene;
@@ -48,17 +51,20 @@ const STREET: Kind = Kind { objects: 32, share: 0.55, fading: true, thinned: tru
 const CROWDED: Kind = Kind { objects: 3, share: 0.985, fading: false, thinned: false, background: usize::MAX };
 
 impl RoiScene {
-    /// A street: cars, vans and people within about 70 m, with several proposals for each and some on nothing.
+    /// A street: cars, vans and people within about 70 m, with several proposals for each and some
+    /// on nothing.
     ///
-    /// Points are where rays of the sensor end, with 3.5 cm of noise: half of them on objects, fewer on far ones, the rest on the ground,
-    /// facades, trees and poles. There are up to 32 objects, one for every four boxes. The points of objects are thinned, as samplers
-    /// thin them. With 128 boxes and 16,000 points a box holds about 200, with 512 and 200,000 about 2,500.
+    /// Points are where rays of the sensor end, with 3.5 cm of noise: half of them on objects,
+    /// fewer on far ones, the rest on the ground, facades, trees and poles. There are up to 32
+    /// objects, one for every four boxes. The points of objects are thinned, as samplers thin them.
+    /// With 128 boxes and 16,000 points a box holds about 200, with 512 and 200,000 about 2,500.
     pub fn street(boxes: usize, points: usize, seed: u64) -> Self {
         Self::made(&STREET, boxes, points, seed)
     }
 
-    /// The same kind of boxes around three objects, which have nearly all points, the same number each and not thinned: a point is in most boxes
-    /// of its object, and a voxel that has points has many.
+    /// The same kind of boxes around three objects, which have nearly all points, the same number
+    /// each and not thinned: a point is in most boxes of its object, and a voxel that has points
+    /// has many.
     ///
     /// With 128 boxes and 16,000 points a box holds about 3,900.
     pub fn crowded(boxes: usize, points: usize, seed: u64) -> Self {
@@ -83,8 +89,9 @@ impl RoiScene {
 
     /// Values of the points: `[N, channels]`, flat, between -1.9 and 1.9.
     ///
-    /// Each channel is a wave through space, 4 to 30 m long, with noise on it: neighbours are alike but no two equal, and half are negative. Channel c of a
-    /// scene is the same whatever the number of channels.
+    /// Each channel is a wave through space, 4 to 30 m long, with noise on it: neighbours are alike
+    /// but no two equal, and half are negative. Channel c of a scene is the same whatever the
+    /// number of channels.
     pub fn features(&self, channels: usize) -> Vec<f32> {
         features::features(&self.points, channels, self.seed)
     }

@@ -12,19 +12,23 @@ use std::collections::HashSet;
 const NOISE: f64 = 0.035;
 /// Range beyond which nothing comes back, metres.
 const RANGE: f64 = 78.0;
-/// Share of the rays that go through a car's panes to what is behind, and how far they go there, metres.
+/// Share of the rays that go through a car's panes to what is behind, and how far they go there,
+/// metres.
 const THROUGH_GLASS: f64 = 0.5;
 const BEHIND_GLASS: [f64; 2] = [0.15, 2.0];
-/// Rays that are tried for a point: some miss, and some are stopped by what stands before the background.
+/// Rays that are tried for a point: some miss, and some are stopped by what stands before the
+/// background.
 const TRIES: usize = 24;
 
-/// Edge of the cells that thinning looks at, metres, and how many points it draws at most to find a cell without one.
+/// Edge of the cells that thinning looks at, metres, and how many points it draws at most to find a
+/// cell without one.
 const CELL: f64 = 0.17;
 const DRAWS: usize = 4;
 
 /// `count` rows of three. Point i depends on the objects, the seed and the points before it.
 ///
-/// With `thinned`, a point where there is one already is drawn again a few times: clouds are thinned before a second stage sees them.
+/// With `thinned`, a point where there is one already is drawn again a few times: clouds are
+/// thinned before a second stage sees them.
 pub(super) fn points(
     objects: &[Object],
     sensor: &SensorPose,

@@ -39,10 +39,10 @@ impl Scene {
     /// The scene as one HTML file, which draws itself with WebGL 2 and needs neither a server nor a
     /// network.
     ///
-    /// The reader steps through frames with a slider, with the arrow keys, or by playing them. The left
-    /// button turns the view, the right one or shift moves it, the wheel zooms. Chrome 80, Firefox 113,
-    /// Safari 16.4 or later. A point takes 4 to 6 bytes of the file. Titles, names and labels may hold
-    /// any text, which is shown as it is.
+    /// The reader steps through frames with a slider, with the arrow keys, or by playing them. The
+    /// left button turns the view, the right one or shift moves it, the wheel zooms. Chrome 80,
+    /// Firefox 113, Safari 16.4 or later. A point takes 4 to 6 bytes of the file. Titles, names and
+    /// labels may hold any text, which is shown as it is.
     pub fn page(&self) -> Vec<u8> {
         let layers: Vec<_> = self.layers.iter().map(Layer::thinned).collect();
         let (origin, radius, heights) = self.extent();

@@ -27,12 +27,14 @@ const STRAYS: f64 = 0.005;
 /// Pixels of a point, in halves.
 const POINT: u32 = 3;
 
-/// A cloud on its way onto another: the target in white, and the source in red at each pose, a frame each.
+/// A cloud on its way onto another: the target in white, and the source in red at each pose, a
+/// frame each.
 ///
-/// **Shapes.** `source` and `target` `[N]`, in the frames that poses are between; `iterations` in order,
-/// the guess first. **Units and frames.** Metres, the frame of the target. A picture has the first and the
-/// last pose side by side. The view is oblique, along the axis on which the target extends least, and the
-/// same in all frames; near points are brighter. **Order and determinism, limits.** As [`Scene`].
+/// **Shapes.** `source` and `target` `[N]`, in the frames that poses are between; `iterations` in
+/// order, the guess first. **Units and frames.** Metres, the frame of the target. A picture has the
+/// first and the last pose side by side. The view is oblique, along the axis on which the target
+/// extends least, and the same in all frames; near points are brighter. **Order and determinism,
+/// limits.** As [`Scene`].
 ///
 /// ```
 /// use pointmill_core::Pose;

@@ -37,11 +37,15 @@ pub struct IcpSeries<'a> {
     pub ms: &'a [f64],
 }
 
-/// A plot of 1280 x 560 pixels, higher with more than six lines in its legend: left the milliseconds of each iteration for some searches, right the root mean square distance of the pairs.
+/// A plot of 1280 x 560 pixels, higher with more than six lines in its legend: left the
+/// milliseconds of each iteration for some searches, right the root mean square distance of the
+/// pairs.
 ///
-/// **Shapes.** Lines may have different lengths; the first eight searches have colours of their own. **Units and frames.** Milliseconds and metres, both by their logarithm.
-/// **Order and determinism.** The legend is in the order of the searches, with the median of each; the same input gives the same bytes. **Limits.** Values that are not positive and
-/// finite are gaps in the lines.
+/// **Shapes.** Lines may have different lengths; the first eight searches have colours of their
+/// own. **Units and frames.** Milliseconds and metres, both by their logarithm. **Order and
+/// determinism.** The legend is in the order of the searches, with the median of each; the same
+/// input gives the same bytes. **Limits.** Values that are not positive and finite are gaps in the
+/// lines.
 ///
 /// ```
 /// use pointmill_view::{IcpSeries, icp_plot};

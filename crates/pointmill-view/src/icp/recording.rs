@@ -12,10 +12,12 @@ use std::path::Path;
 const TARGET: [u8; 3] = super::TARGET;
 const SOURCE: [u8; 3] = super::SOURCE;
 
-/// Writes a recording (`.rrd`) for rerun, whole or not at all: both clouds, the source moving with the timeline `iteration`, and its `rmse` and `pairs` as curves. With the feature `rerun`.
+/// Writes a recording (`.rrd`) for rerun, whole or not at all: both clouds, the source moving with
+/// the timeline `iteration`, and its `rmse` and `pairs` as curves. With the feature `rerun`.
 ///
-/// **Shapes.** As [`icp_scene`](super::icp_scene). **Units and frames.** Metres about the middle of the target, which the text `origin` tells: the viewer has `f32`.
-/// **Order and determinism.** Recordings have the time of day in them; no two have the same bytes.
+/// **Shapes.** As [`icp_scene`](super::icp_scene). **Units and frames.** Metres about the middle of
+/// the target, which the text `origin` tells: the viewer has `f32`. **Order and determinism.**
+/// Recordings have the time of day in them; no two have the same bytes.
 ///
 /// # Errors
 /// The file cannot be written; the error names it.

@@ -46,13 +46,12 @@ impl NdtFitNote {
 
 /// A scan over the cells of a map, a frame before and a frame after it was aligned.
 ///
-/// **Shapes.** `before` and `after` `[N]` are the scan's points in the frame of `map`, at the first guess
-/// and at the pose that was found; `notes` go with them. **Units and frames.** Metres, z up. Pictures are
-/// seen from above, x to the right: an overview of the aligned scan, and a close-up of where it meets walls
-/// that face many ways, so that a wrong pose shows whichever way it is wrong.
-/// **Colours.** Before red, after green; upright cells brighter than others.
-/// **Order and determinism, limits.** As [`Scene`]. A scan without points is shown over the middle of the
-/// map.
+/// **Shapes.** `before` and `after` `[N]` are the scan's points in the frame of `map`, at the first
+/// guess and at the pose that was found; `notes` go with them. **Units and frames.** Metres, z up.
+/// Pictures are seen from above, x to the right: an overview of the aligned scan, and a close-up of
+/// where it meets walls that face many ways, so that a wrong pose shows whichever way it is wrong.
+/// **Colours.** Before red, after green; upright cells brighter than others. **Order and
+/// determinism, limits.** As [`Scene`]. A scan without points is shown over the middle of the map.
 ///
 /// ```
 /// use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene};

@@ -8,14 +8,16 @@ type V3 = [f64; 3];
 /// Width of a close-up in diameters of the cells, and over its height: that of its panel.
 const CELLS_ACROSS: f64 = 13.0;
 pub(super) const SHAPE: f64 = 1.9;
-/// Parts of a close-up's height that scan and walls are gathered in, and the points that make one full.
+/// Parts of a close-up's height that scan and walls are gathered in, and the points that make one
+/// full.
 const PARTS: f64 = 6.0;
 const FULL: f64 = 8.0;
 
-/// The bounds in x and y of a rectangle with scanned walls of different directions: there any shift to any
-/// side is a gap.
+/// The bounds in x and y of a rectangle with scanned walls of different directions: there any shift
+/// to any side is a gap.
 ///
-/// `scan` are points in the frame of the map, `within` is what the overview shows. `None` if no point is in it.
+/// `scan` are points in the frame of the map, `within` is what the overview shows. `None` if no
+/// point is in it.
 pub(super) fn choose(map: NdtEllipsoids, scan: &[V3], within: [[f64; 2]; 2]) -> Option<[[f64; 2]; 2]> {
     let [width, deep] = within.map(|[low, high]| high - low);
     // Not larger than a third of the overview, or it would show nothing new.

@@ -13,7 +13,8 @@ const ROUND: [u8; 3] = [104, 196, 96];
 pub(super) const WALL: [u8; 3] = [150, 182, 230];
 pub(super) const OTHER: [u8; 3] = [52, 64, 86];
 
-/// How much longer than its thickness a cell's second extent must be to count as flat: not at all below the first, wholly above the second.
+/// How much longer than its thickness a cell's second extent must be to count as flat: not at all
+/// below the first, wholly above the second.
 const FLAT: [f64; 2] = [1.6, 2.6];
 
 /// Which way a cell faces and how flat it is.
@@ -36,7 +37,8 @@ impl Facing {
             return None;
         }
         let (thin, second) = (thin.max(0.0).sqrt(), second.max(0.0).sqrt());
-        // Extents below a hundredth of the longest are measurement: a line must not count as a plane by chance.
+        // Extents below a hundredth of the longest are measurement: a line must not count as a
+        // plane by chance.
         let ratio = second / thin.max(0.01 * long.sqrt());
         let flat = ((ratio - FLAT[0]) / (FLAT[1] - FLAT[0])).clamp(0.0, 1.0);
         Some(Self { normal: of.vectors[0], flat })
@@ -82,8 +84,8 @@ fn wall(x: f64, y: f64) -> [u8; 3] {
     [246, (142.0 + 66.0 * c + 0.5) as u8, (142.0 + 84.0 * s - 24.0 * c + 0.5) as u8]
 }
 
-/// Draws the legend: all directions from above, x to the right and y up, as a half ball, and what they
-/// mean; the x after it.
+/// Draws the legend: all directions from above, x to the right and y up, as a half ball, and what
+/// they mean; the x after it.
 pub(crate) fn facing_key(picture: &mut Image, x: u32, y: u32) -> u32 {
     half_ball(picture, x + RADIUS, y + 10, RADIUS);
     let text = "rim: upright, by the direction it faces (x right, y up)";

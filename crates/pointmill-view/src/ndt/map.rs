@@ -8,8 +8,8 @@ use pointmill_core::eigen::eigen;
 
 type V3 = [f64; 3];
 
-/// How steeply the camera looks down, and how far it is turned from across the map: straight lines of
-/// houses would hide behind each other.
+/// How steeply the camera looks down, and how far it is turned from across the map: straight lines
+/// of houses would hide behind each other.
 const DOWN_DEG: f64 = 42.0;
 const TURN_DEG: f64 = 26.0;
 const POINT: [u8; 3] = [104, 112, 126];
@@ -18,12 +18,13 @@ const STRAYS: f64 = 0.02;
 
 /// A map: its points in grey, and over them an ellipsoid of two standard deviations for each cell.
 ///
-/// **Shapes.** `points` `[N]` in the frame of `map`; there may be none. **Units and frames.** Metres, z up.
-/// A picture is seen obliquely from above, with the longest extent of the cells from left to right.
-/// **Colours.** Level cells are blue, upright ones warm by the direction that they face, cells that are no
-/// plane green; the legend has a half ball of all directions, x to its right and y up.
-/// **Order and determinism, limits.** As [`Scene`]. In a picture far cells are drawn first; ellipses
-/// shorter than 4 pixels are dots, and cells far away from nearly all others may be outside.
+/// **Shapes.** `points` `[N]` in the frame of `map`; there may be none. **Units and frames.**
+/// Metres, z up. A picture is seen obliquely from above, with the longest extent of the cells from
+/// left to right. **Colours.** Level cells are blue, upright ones warm by the direction that they
+/// face, cells that are no plane green; the legend has a half ball of all directions, x to its
+/// right and y up. **Order and determinism, limits.** As [`Scene`]. In a picture far cells are
+/// drawn first; ellipses shorter than 4 pixels are dots, and cells far away from nearly all others
+/// may be outside.
 ///
 /// ```
 /// use pointmill_view::{NdtEllipsoids, ndt_map_scene};

@@ -9,15 +9,15 @@ pub use alignment::{NdtFitNote, ndt_alignment_scene};
 pub(crate) use colour::{Facing, facing_key};
 pub use map::ndt_map_scene;
 
-/// Ellipsoids are drawn where a distribution ends for the eye, so many standard deviations from its mean:
-/// 86 percent of a flat one lie within.
+/// Ellipsoids are drawn where a distribution ends for the eye, so many standard deviations from its
+/// mean: 86 percent of a flat one lie within.
 pub(crate) const SIGMAS: f64 = 2.0;
 
 /// Cells of a map as normal distributions, a row each.
 ///
-/// **Shapes.** `[V]` both; the shorter one counts. **Units and frames.** Metres and square metres in the
-/// frame of the map, z up; covariances as xx, xy, xz, yy, yz, zz.
-/// **Limits.** Rows that are not finite or no covariance are not drawn.
+/// **Shapes.** `[V]` both; the shorter one counts. **Units and frames.** Metres and square metres
+/// in the frame of the map, z up; covariances as xx, xy, xz, yy, yz, zz. **Limits.** Rows that are
+/// not finite or no covariance are not drawn.
 ///
 /// ```
 /// use pointmill_view::NdtEllipsoids;

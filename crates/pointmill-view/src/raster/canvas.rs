@@ -12,8 +12,8 @@ pub(crate) struct Canvas<'a> {
     budget: u64,
 }
 
-/// How often the whole image may be filled: a cloud of boxes each as large as the picture must not take
-/// hours.
+/// How often the whole image may be filled: a cloud of boxes each as large as the picture must not
+/// take hours.
 const FILLS: u64 = 200;
 
 impl<'a> Canvas<'a> {
@@ -22,7 +22,8 @@ impl<'a> Canvas<'a> {
         Self { image, depth: vec![f32::INFINITY; pixels], budget: pixels as u64 * FILLS }
     }
 
-    /// Whether a thing of this many pixels can still be afforded; if so they are taken off the budget.
+    /// Whether a thing of this many pixels can still be afforded; if so they are taken off the
+    /// budget.
     pub(crate) const fn afford(&mut self, pixels: u64) -> bool {
         if pixels > self.budget {
             return false;
@@ -36,7 +37,8 @@ impl<'a> Canvas<'a> {
         self.budget = self.budget.saturating_sub(pixels);
     }
 
-    /// What the triangles of a polygon will try: twice the part of its rectangle that is in the image.
+    /// What the triangles of a polygon will try: twice the part of its rectangle that is in the
+    /// image.
     pub(crate) fn pixels(&self, corners: &[Projected; 4]) -> u64 {
         let span = |of: fn(&Projected) -> f64, side: u32| {
             let (low, high) = corners.iter().map(of).fold((f64::INFINITY, 0.0), |(l, h), v| (v.min(l), v.max(h)));

@@ -6,15 +6,15 @@ use crate::camera::{Projected, View, dot};
 
 type V3 = [f64; 3];
 
-/// Square pixels added to each squared half axis: a plane seen from its edge is a line a pixel or two
-/// wide, not nothing.
+/// Square pixels added to each squared half axis: a plane seen from its edge is a line a pixel or
+/// two wide, not nothing.
 const BLUR: f64 = 2.0;
 /// How much of what is under its inside and under its outline an ellipse hides.
 const INSIDE: f64 = 0.24;
 const OUTLINE: f64 = 0.85;
 
-/// An ellipsoid as it is seen: its centre in the image, and the matrix (xx, xy, yy) of the ellipse, whose
-/// inverse has the value 1 on the outline.
+/// An ellipsoid as it is seen: its centre in the image, and the matrix (xx, xy, yy) of the ellipse,
+/// whose inverse has the value 1 on the outline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ellipse {
     pub(super) at: Projected,
@@ -117,7 +117,8 @@ mod tests {
             assert!(Ellipse::new(&view(), [0.0; 3], &odd).is_none(), "{odd:?}");
         }
         assert!(Ellipse::new(&view(), [nan, 0.0, 0.0], &along(1.0, 1.0, 1.0)).is_none());
-        // Far larger than the image, and far outside of it: what is drawn ends at the image's sides.
+        // Far larger than the image, and far outside of it: what is drawn ends at the image's
+        // sides.
         let wide = Ellipse::new(&view(), [0.0; 3], &along(1e6, 1e6, 0.0)).unwrap();
         wide.draw(&mut image, [200; 3], 2.0);
         assert!(image.get(0, 99) != [0; 3] && wide.pixels(100, 100) == 10_000);

@@ -24,7 +24,8 @@ const MANY: usize = 20_000;
 const LIGHT: V3 = [0.36, 0.48, 0.8];
 const AMBIENT: f64 = 0.3;
 
-/// The colour of a share from 0 to 1: neither as dark as the background nor as dark as the last red.
+/// The colour of a share from 0 to 1: neither as dark as the background nor as dark as the last
+/// red.
 pub(crate) fn tone(share: f64) -> [u8; 3] {
     turbo(0.12 + 0.76 * share as f32)
 }
@@ -84,8 +85,8 @@ impl Tones {
     }
 }
 
-/// Draws the layers in their order. Points and voxels hide what is behind them; all else is drawn over
-/// what is there.
+/// Draws the layers in their order. Points and voxels hide what is behind them; all else is drawn
+/// over what is there.
 pub(crate) fn draw(scene: &Scene, tones: &Tones, shot: &Shot) -> Image {
     let [width, height] = shot.size.map(|side| FINE * side);
     let mut image = Image::filled(width, height, BACKGROUND);
@@ -184,8 +185,8 @@ impl Painter<'_, '_> {
         }
     }
 
-    /// The faces of a box that are turned to the camera; none if a corner is behind the eye, or if they
-    /// cannot be afforded.
+    /// The faces of a box that are turned to the camera; none if a corner is behind the eye, or if
+    /// they cannot be afforded.
     fn faces(&mut self, solid: &Solid, colour: [u8; 3]) -> Option<()> {
         let mut faces = Vec::with_capacity(3);
         for (axis, side) in [(0, -1.0), (0, 1.0), (1, -1.0), (1, 1.0), (2, -1.0), (2, 1.0)] {

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// The points of each voxel that has some: the arrays `coords`, `row_splits` and `indices` of a sparse pooling.
+/// The points of each voxel that has some: the arrays `coords`, `row_splits` and `indices` of a
+/// sparse pooling.
 #[derive(Clone, Copy, Debug)]
 pub struct RoiLists<'a> {
     /// `[R]`: box, ix, iy, iz of each row.
@@ -17,8 +18,9 @@ pub struct RoiLists<'a> {
 /// The box and the voxel in which each of so many points is drawn, as
 /// [`roi_scene`](crate::roi_scene) takes them; `None` for a point in no box.
 ///
-/// A point that several boxes keep is drawn in the box that keeps most points, of equal ones the first, so that each object has one grid.
-/// Rows, boxes and points that the arrays do not have are passed over.
+/// A point that several boxes keep is drawn in the box that keeps most points, of equal ones the
+/// first, so that each object has one grid. Rows, boxes and points that the arrays do not have are
+/// passed over.
 ///
 /// ```
 /// use pointmill_view::{RoiLists, voxel_of_point};

@@ -41,18 +41,19 @@ const STRAYS: f64 = 0.02;
 
 /// Points in oriented boxes, coloured by voxel, with points in no box in grey.
 ///
-/// **Shapes.** `points` `[N, C]`, x y z first. `boxes` are rows of (cx, cy, cz, dx, dy, dz, heading).
-/// `voxel_of_point` says for each point in which box it is drawn and in which voxel of it, by id
-/// `(ix * oy + iy) * oz + iz` with `out_size` = (ox, oy, oz); points without one are grey, and so are those
-/// past its end and those whose box or voxel there is not. **Units and frames.** Metres and radians, z up;
-/// `cz` is that of the centre of the box. A picture shows all boxes from above, x to the right, and three
-/// of those with the most points near, with a cube for each of their voxels that has points; a page has
-/// these close-ups as hidden layers. A line from the centre of a box to its front says where it heads.
-/// Colour is height in the box, light and dark in turn, so that each voxel differs from its neighbours.
-/// **Order and determinism.** Close-ups have the boxes with the most points, the first of those with the
-/// same; a box near a chosen one is passed over. The same input gives the same scene.
-/// **Limits.** Boxes and points that are not finite or far away are harmless. A grid of more than 64 voxels
-/// along an axis is not drawn.
+/// **Shapes.** `points` `[N, C]`, x y z first. `boxes` are rows of (cx, cy, cz, dx, dy, dz,
+/// heading). `voxel_of_point` says for each point in which box it is drawn and in which voxel of
+/// it, by id `(ix * oy + iy) * oz + iz` with `out_size` = (ox, oy, oz); points without one are
+/// grey, and so are those past its end and those whose box or voxel there is not. **Units and
+/// frames.** Metres and radians, z up; `cz` is that of the centre of the box. A picture shows all
+/// boxes from above, x to the right, and three of those with the most points near, with a cube for
+/// each of their voxels that has points; a page has these close-ups as hidden layers. A line from
+/// the centre of a box to its front says where it heads. Colour is height in the box, light and
+/// dark in turn, so that each voxel differs from its neighbours. **Order and determinism.**
+/// Close-ups have the boxes with the most points, the first of those with the same; a box near a
+/// chosen one is passed over. The same input gives the same scene. **Limits.** Boxes and points
+/// that are not finite or far away are harmless. A grid of more than 64 voxels along an axis is not
+/// drawn.
 ///
 /// ```
 /// use pointmill_core::Points;
@@ -123,8 +124,8 @@ impl RoiView<'_> {
         Layer::points(name, &places).colours(&colours)
     }
 
-    /// One box with the grid of its voxels on the faces behind, a cube for every voxel that has points, and
-    /// the points before the cubes: each is seen, though it lies within.
+    /// One box with the grid of its voxels on the faces behind, a cube for every voxel that has
+    /// points, and the points before the cubes: each is seen, though it lies within.
     fn near(&self, name: &str, closeup: &Closeup) -> Vec<Layer> {
         let Some(solid) = Solid::new(closeup.row) else { return Vec::new() };
         let out = self.out_size.map(|n| f64::from(n.max(1)));

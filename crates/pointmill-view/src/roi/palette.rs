@@ -2,7 +2,8 @@
 
 use crate::colour::{scaled, turbo};
 
-/// How bright voxels of even and odd iz, ix and iy are, in steps: a voxel's 26 neighbours have the other seven.
+/// How bright voxels of even and odd iz, ix and iy are, in steps: a voxel's 26 neighbours have the
+/// other seven.
 const STEPS: [[[u8; 2]; 2]; 2] = [[[7, 1], [3, 5]], [[4, 6], [0, 2]]];
 /// The darkest, and how much a step adds.
 const DARKEST: f64 = 0.44;

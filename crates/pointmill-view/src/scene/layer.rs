@@ -32,12 +32,12 @@ pub(crate) enum Shape {
 
 /// Points, a line, boxes, voxels or ellipsoids of a [`Scene`](super::Scene), under one name.
 ///
-/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.** Metres in
-/// the frame of the layer, z up; [`moving`](Self::moving) places it in the scene, else both frames are
-/// one. Positions are kept to 1/65,535 of the layer's extent. **Order and determinism.** The same input
-/// gives the same bytes. **Limits.** Of more than 1,000,000 things every so many are kept; a page has
-/// 100,000 boxes, voxels or ellipsoids of a layer at most. What is not finite is left out, and so is what
-/// is 20 times as far from the middle as nearly all else.
+/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.**
+/// Metres in the frame of the layer, z up; [`moving`](Self::moving) places it in the scene, else
+/// both frames are one. Positions are kept to 1/65,535 of the layer's extent. **Order and
+/// determinism.** The same input gives the same bytes. **Limits.** Of more than 1,000,000 things
+/// every so many are kept; a page has 100,000 boxes, voxels or ellipsoids of a layer at most. What
+/// is not finite is left out, and so is what is 20 times as far from the middle as nearly all else.
 ///
 /// ```
 /// use pointmill_core::Pose;
@@ -111,7 +111,8 @@ impl Layer {
         Self { axes: vec![axes], ..Self::new(name, Shape::Cube, packed) }
     }
 
-    /// The edges of boxes with a line from the centre to the front, rows `[N]` of (cx, cy, cz, dx, dy, dz, heading); `cz` is the height of the centre.
+    /// The edges of boxes with a line from the centre to the front, rows `[N]` of (cx, cy, cz, dx,
+    /// dy, dz, heading); `cz` is the height of the centre.
     pub fn boxes(name: &str, rows: &[[f32; 7]]) -> Self {
         let solids: Vec<Solid> = rows.iter().filter_map(|row| Solid::new(*row)).collect();
         let centres: Vec<V3> = solids.iter().map(|solid| solid.centre).collect();
@@ -120,7 +121,8 @@ impl Layer {
         Self { axes, ..Self::new(name, Shape::Wire, packed) }
     }
 
-    /// An ellipsoid of two standard deviations for each cell, coloured by the direction that it faces.
+    /// An ellipsoid of two standard deviations for each cell, coloured by the direction that it
+    /// faces.
     pub fn ellipsoids(name: &str, cells: NdtEllipsoids) -> Self {
         Self::ellipsoids_by(name, cells, Facing::colour)
     }
@@ -155,7 +157,8 @@ impl Layer {
         self
     }
 
-    /// A value for each point, `[N]`, such as the intensity. What has none, or is not finite, has the lowest.
+    /// A value for each point, `[N]`, such as the intensity. What has none, or is not finite, has
+    /// the lowest.
     #[must_use]
     pub fn values(mut self, values: &[f32]) -> Self {
         let of = |i: &u32| values.get(*i as usize).copied().map_or(f64::NAN, f64::from);
@@ -168,8 +171,9 @@ impl Layer {
         self
     }
 
-    /// The pose of the layer in the page: one for all frames, or one for each frame, of which the last one holds for all later frames. Without a pose nothing changes.
-    /// Boxes, voxels and ellipsoids do not move.
+    /// The pose of the layer in the page: one for all frames, or one for each frame, of which the
+    /// last one holds for all later frames. Without a pose nothing changes. Boxes, voxels and
+    /// ellipsoids do not move.
     #[must_use]
     pub fn moving(mut self, page_from_layer: &[Pose]) -> Self {
         if !page_from_layer.is_empty() && self.axes.is_empty() {
@@ -178,7 +182,8 @@ impl Layer {
         self
     }
 
-    /// Shows the layer at one frame only, by the number that [`Scene::frame`](super::Scene::frame) returned.
+    /// Shows the layer at one frame only, by the number that [`Scene::frame`](super::Scene::frame)
+    /// returned.
     #[must_use]
     pub const fn at(mut self, frame: usize) -> Self {
         self.at = Some(frame);

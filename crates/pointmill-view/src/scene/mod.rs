@@ -12,8 +12,8 @@ use crate::quantiles::quantiles;
 use crate::sheet::Sheet;
 use serde::Serialize;
 
-/// The share of the points that may lie outside of the first view, and of heights outside of the colours,
-/// on each side.
+/// The share of the points that may lie outside of the first view, and of heights outside of the
+/// colours, on each side.
 const STRAYS: f64 = 0.02;
 
 /// What colours stand for. The reader of a page can choose another.
@@ -33,10 +33,11 @@ pub enum Paint {
 /// A scene of [layers](Layer), which draws itself as a [picture](Scene::picture), as an
 /// [animation](Scene::animation) or as a [page](Scene::page) for a browser.
 ///
-/// **Shapes.** Any number of layers, and of frames. **Units and frames.** Metres, z up.
-/// **Order and determinism.** Layers are listed in the order of their first use, and drawn in the order in
-/// which they were added; the same input gives the same bytes. **Limits.** In pictures points and voxels
-/// hide what is behind them; lines, edges and ellipsoids are drawn over the layers before them.
+/// **Shapes.** Any number of layers, and of frames. **Units and frames.** Metres, z up. **Order and
+/// determinism.** Layers are listed in the order of their first use, and drawn in the order in
+/// which they were added; the same input gives the same bytes. **Limits.** In pictures points and
+/// voxels hide what is behind them; lines, edges and ellipsoids are drawn over the layers before
+/// them.
 ///
 /// ```
 /// use pointmill_view::{Layer, Paint, Scene};
@@ -80,8 +81,8 @@ impl Scene {
         self.frame_ms = ms.max(1);
     }
 
-    /// The coordinates of all layers are relative to this origin, in metres; zero by default. Heights are
-    /// shown as global ones.
+    /// The coordinates of all layers are relative to this origin, in metres; zero by default.
+    /// Heights are shown as global ones.
     pub const fn about(&mut self, origin: [f64; 3]) {
         self.about = origin;
     }
@@ -102,7 +103,8 @@ impl Scene {
         self.frames.len()
     }
 
-    /// Some of the places that layers of these names have at a frame; without names all that are shown.
+    /// Some of the places that layers of these names have at a frame; without names all that are
+    /// shown.
     pub(crate) fn places(&self, frame: usize, names: &[&str]) -> Vec<[f64; 3]> {
         self.layers.iter().filter(|layer| layer.is_drawn(frame, names)).flat_map(|layer| layer.extent(frame)).collect()
     }
@@ -115,7 +117,8 @@ impl Scene {
         if low < high { [low, high] } else { [0.0, 1.0] }
     }
 
-    /// The middle of the scene, its radius, and the heights of the first and the last colour about the middle.
+    /// The middle of the scene, its radius, and the heights of the first and the last colour about
+    /// the middle.
     pub(crate) fn extent(&self) -> ([f64; 3], f64, [f64; 2]) {
         let places: Vec<[f64; 3]> = self.layers.iter().flat_map(Layer::sample).collect();
         let axis = |k: usize| quantiles(places.iter().map(|p| p[k]).collect(), STRAYS).unwrap_or([0.0; 4]);

@@ -24,7 +24,8 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Of more than `most` points every so many are kept. Sorted ones are in the order of the Morton curve, whose differences are small.
+    /// Of more than `most` points every so many are kept. Sorted ones are in the order of the
+    /// Morton curve, whose differences are small.
     pub(crate) fn new(points: &[V3], most: usize, is_sorted: bool) -> Self {
         let every = points.len().div_ceil(most.max(1)).max(1);
         let mut order: Vec<u32> = (0..points.len() as u32).step_by(every).collect();

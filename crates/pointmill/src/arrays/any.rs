@@ -68,7 +68,8 @@ macro_rules! arrays_of {
                 }
             }
 
-            /// The first `len` values, copied to the host once all earlier work of the stream is done.
+            /// The first `len` values, copied to the host once all earlier work of the stream is
+            /// done.
             ///
             /// # Errors
             /// More values than there are, whatever the earlier work ran into, or no memory.
@@ -181,7 +182,8 @@ impl AnyBuffer {
         self.typed::<T>().expect("a buffer of the type that was reserved").pointer()
     }
 
-    /// Makes this a buffer of `dtype` with room for at least `len` values. Memory of somebody else must be both before.
+    /// Makes this a buffer of `dtype` with room for at least `len` values. Memory of somebody else
+    /// must be both before.
     pub(crate) fn reserve(&mut self, dtype: Dtype, len: usize) -> Result<()> {
         if self.dtype() != dtype {
             if each!(self, buffer => buffer.is_foreign()) {

@@ -31,7 +31,8 @@ impl Block {
     /// Memory that the machine has allocated and the host reaches at `host`.
     ///
     /// # Safety
-    /// `host` is valid for reads and writes of so many bytes, and aligned to 16, until the block is freed, which is its last use.
+    /// `host` is valid for reads and writes of so many bytes, and aligned to 16, until the block is
+    /// freed, which is its last use.
     pub(super) const unsafe fn shared(address: u64, host: usize, bytes: usize) -> Self {
         Self { address, bytes, kind: Kind::Shared(Shared { host, bytes }) }
     }
@@ -68,7 +69,8 @@ impl Block {
     }
 }
 
-/// The host's side of memory that a device uses too. Accesses are volatile, because the device may write at any time.
+/// The host's side of memory that a device uses too. Accesses are volatile, because the device may
+/// write at any time.
 #[derive(Debug)]
 pub(super) struct Shared {
     host: usize,
@@ -85,14 +87,16 @@ impl Shared {
     pub(super) fn read(&self, out: &mut [u8]) {
         assert!(out.len() <= self.bytes, "a read past shared memory");
         let from = self.host as *const u8;
-        // SAFETY: in bounds of memory that is there until the block is freed, which is its last use.
+        // SAFETY: in bounds of memory that is there until the block is freed, which is its last
+        // use.
         out.iter_mut().enumerate().for_each(|(i, o)| *o = unsafe { from.add(i).read_volatile() });
     }
 
     /// The value at the front, in one access.
     pub(super) fn read_whole<T: Pod>(&self) -> T {
         assert!(size_of::<T>() <= self.bytes && align_of::<T>() <= 16, "a read past shared memory");
-        // SAFETY: in bounds and aligned, of memory that is there until the block is freed; any bits are a value.
+        // SAFETY: in bounds and aligned, of memory that is there until the block is freed; any bits
+        // are a value.
         unsafe { (self.host as *const T).read_volatile() }
     }
 
@@ -100,7 +104,8 @@ impl Shared {
     pub(super) fn write(&mut self, data: &[u8]) {
         assert!(data.len() <= self.bytes, "a write past shared memory");
         let to = self.host as *mut u8;
-        // SAFETY: in bounds of memory that is there until the block is freed, which is its last use.
+        // SAFETY: in bounds of memory that is there until the block is freed, which is its last
+        // use.
         data.iter().enumerate().for_each(|(i, d)| unsafe { to.add(i).write_volatile(*d) });
     }
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// An array of `T` on a device.
 ///
-/// Reading and writing are ordered with the work of the stream that the buffer was made on. Dropping a buffer gives its memory back once that
-/// work is done.
+/// Reading and writing are ordered with the work of the stream that the buffer was made on.
+/// Dropping a buffer gives its memory back once that work is done.
 pub struct Buffer<T> {
     memory: Memory<T>,
     len: usize,
@@ -60,8 +60,9 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }
 
-    /// Memory that both the host and the device can reach: the host reads without a copy what the device wrote, once the stream's work is done.
-    /// For the device it is slow; a few words at the end of a call are what it is for.
+    /// Memory that both the host and the device can reach: the host reads without a copy what the
+    /// device wrote, once the stream's work is done. For the device it is slow; a few words at the
+    /// end of a call are what it is for.
     ///
     /// # Errors
     /// Out of memory.
@@ -69,13 +70,16 @@ impl<T: Pod> Buffer<T> {
         Self::new(stream, len, Queue::alloc_shared)
     }
 
-    /// A buffer over GPU memory that somebody else owns, such as a tensor. The twin takes memory of the host.
+    /// A buffer over GPU memory that somebody else owns, such as a tensor. The twin takes memory of
+    /// the host.
     ///
-    /// As a result it must have room for all of it: a buffer of pointmill's own grows as needed, this one is an error where it is too short.
+    /// As a result it must have room for all of it: a buffer of pointmill's own grows as needed,
+    /// this one is an error where it is too short.
     ///
     /// # Safety
-    /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it. Until that work is done nobody else uses the memory, unless in
-    /// the order of the stream.
+    /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the
+    /// result and the work queued with it. Until that work is done nobody else uses the memory,
+    /// unless in the order of the stream.
     ///
     /// # Errors
     /// A stream that is not of a GPU.
@@ -87,7 +91,8 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }
 
-    /// Looks at the first element of memory that the device writes to, until `found` has what it wants of it or time is up; `None` at once where the host cannot see it.
+    /// Looks at the first element of memory that the device writes to, until `found` has what it
+    /// wants of it or time is up; `None` at once where the host cannot see it.
     pub(crate) fn look<R>(&self, found: impl Fn(T) -> Option<R>, time: Duration) -> Option<R> {
         let Memory::Device(block) = &self.memory else { return None };
         let shared = block.host()?;
@@ -116,7 +121,8 @@ impl<T: Pod> Buffer<T> {
         &self.stream
     }
 
-    /// Makes the buffer belong to another stream of its device, which has been put in order with its own.
+    /// Makes the buffer belong to another stream of its device, which has been put in order with
+    /// its own.
     pub(crate) fn set_stream(&mut self, stream: &Stream) {
         self.stream = stream.clone();
     }
@@ -152,7 +158,8 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { memory: Memory::Host(data), len, stream: stream.clone(), _elements: PhantomData })
     }
 
-    /// The vector behind a CPU buffer; its length becomes the buffer's at the next [`Buffer::sync_len`].
+    /// The vector behind a CPU buffer; its length becomes the buffer's at the next
+    /// [`Buffer::sync_len`].
     pub(crate) fn host_mut(&mut self) -> Option<&mut Vec<T>> {
         match &mut self.memory {
             Memory::Host(data) => Some(data),
@@ -186,10 +193,12 @@ impl<T: Pod> Buffer<T> {
         matches!(&self.memory, Memory::Device(block) if block.is_foreign())
     }
 
-    /// Makes room for at least `len` elements; what was there is lost if there was less. Returns whether the memory is new.
+    /// Makes room for at least `len` elements; what was there is lost if there was less. Returns
+    /// whether the memory is new.
     ///
     /// # Errors
-    /// Out of memory, or too short a buffer whose memory is somebody else's, who would never see the result; then the buffer is as it was.
+    /// Out of memory, or too short a buffer whose memory is somebody else's, who would never see
+    /// the result; then the buffer is as it was.
     #[doc(hidden)]
     pub fn reserve(&mut self, len: usize) -> Result<bool> {
         if len <= self.len {
@@ -223,7 +232,8 @@ impl<T: Pod> Buffer<T> {
                     return Ok(());
                 }
                 let to = block.address();
-                // SAFETY: stream and memory are alive and of the same machine, and room was checked.
+                // SAFETY: stream and memory are alive and of the same machine, and room was
+                // checked.
                 self.stream.ask(|machine, raw| unsafe { machine.write(raw, to, data) })?;
             }
         }
@@ -256,7 +266,8 @@ impl<T: Pod> Buffer<T> {
             (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[start..start + len]),
             (Memory::Device(to), Memory::Device(from)) if self.stream.device().same_memory(&other.stream.device()) => {
                 let (to, from) = (to.address(), from.address() + (start * size_of::<T>()) as u64);
-                // SAFETY: stream and memory are alive and of the same machine, and both have so many elements.
+                // SAFETY: stream and memory are alive and of the same machine, and both have so
+                // many elements.
                 self.stream.ask(|machine, raw| unsafe { machine.copy(raw, from, to, len * size_of::<T>()) })?;
             }
             _ => {
@@ -278,7 +289,8 @@ impl<T: Pod> Buffer<T> {
             Memory::Host(data) => bytemuck::cast_slice_mut::<T, u32>(data)[..words].fill(value),
             Memory::Device(block) => {
                 let to = block.address();
-                // SAFETY: stream and memory are alive and of the same machine, and room was checked.
+                // SAFETY: stream and memory are alive and of the same machine, and room was
+                // checked.
                 self.stream.ask(|machine, raw| unsafe { machine.fill(raw, to, value, words) })?;
             }
         }
@@ -288,7 +300,8 @@ impl<T: Pod> Buffer<T> {
     /// The first `len` elements, copied to the host once all earlier work of the stream is done.
     ///
     /// # Errors
-    /// More elements than the buffer has, whatever the earlier work ran into, or host memory that is not there.
+    /// More elements than the buffer has, whatever the earlier work ran into, or host memory that
+    /// is not there.
     pub fn read(&self, len: usize) -> Result<Vec<T>> {
         if len > self.len {
             return Err(Error::argument(Argument::Len, format!("at most {}", self.len), len));
@@ -316,7 +329,8 @@ impl<T: Pod> Buffer<T> {
                     shared.read(out);
                     return Ok(());
                 }
-                // SAFETY: stream and memory are alive and of the same machine, and there is so much.
+                // SAFETY: stream and memory are alive and of the same machine, and there is so
+                // much.
                 self.stream.ask(|machine, raw| unsafe { machine.read(raw, block.address(), out) })?;
             }
         }
@@ -327,8 +341,9 @@ impl<T: Pod> Buffer<T> {
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let (Memory::Device(block), Some(queue)) = (&self.memory, self.stream.queue()) {
-            // An error here has nobody left to hear it.
-            // SAFETY: the block is of this stream's machine, and nobody has it after this; who used it on another stream had this one wait for that.
+            // An error here has nobody left to hear it. SAFETY: the block is of this stream's
+            // machine, and nobody has it after this; who used it on another stream had this one
+            // wait for that.
             let _ = unsafe { queue.free(block) };
         }
     }

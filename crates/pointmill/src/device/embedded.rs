@@ -7,12 +7,14 @@ use pointmill_kernels::{MODULES, cubin};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Embedded {
-    /// The oldest GPU that the kernels are compiled for, as PTX names it; drivers translate them for newer ones.
+    /// The oldest GPU that the kernels are compiled for, as PTX names it; drivers translate them
+    /// for newer ones.
     pub target: &'static str,
     /// The version of PTX.
     pub ptx_version: &'static str,
-    /// The compute capabilities, major and minor, for which machine code stands beside the PTX: GPUs of these, and of a higher minor one, load it and wait for no compiler. Empty
-    /// without the feature `cubin`.
+    /// The compute capabilities, major and minor, for which machine code stands beside the PTX:
+    /// GPUs of these, and of a higher minor one, load it and wait for no compiler. Empty without
+    /// the feature `cubin`.
     pub machine_code: Vec<(u32, u32)>,
     /// The kernels by operator. A GPU loads a module when the first of its kernels is launched.
     pub modules: Vec<EmbeddedModule>,
@@ -33,7 +35,8 @@ pub struct EmbeddedModule {
 }
 
 impl Device {
-    /// The kernels that the library carries for GPUs, whether there is a GPU or not. Modules come in the order in which the library lists them.
+    /// The kernels that the library carries for GPUs, whether there is a GPU or not. Modules come
+    /// in the order in which the library lists them.
     ///
     /// ```
     /// let embedded = pointmill::Device::embedded();

@@ -1,4 +1,5 @@
-//! Whether a queue is still in use; one that was retired is not, though memory of it may still be there.
+//! Whether a queue is still in use; one that was retired is not, though memory of it may still be
+//! there.
 
 use crate::{Argument, Error, Result};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,7 +12,8 @@ const DONE: u8 = 1;
 /// Nothing is queued any more, and what was may still run.
 const UNKNOWN: u8 = 2;
 
-/// Whether a queue may be used. Every use goes through it, so that none is under way when the queue is retired.
+/// Whether a queue may be used. Every use goes through it, so that none is under way when the queue
+/// is retired.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     state: AtomicU8,
@@ -38,7 +40,8 @@ impl Gate {
     /// Closes the gate for good, then waits with `finish` for what was queued.
     pub(super) fn close(&self, finish: impl FnOnce() -> Result<()>) -> Result<()> {
         let _alone = self.uses.write().unwrap_or_else(PoisonError::into_inner);
-        // First of all: after an error too nothing may be asked of the queue. One that was waited for stays done.
+        // First of all: after an error too nothing may be asked of the queue. One that was waited
+        // for stays done.
         if self.state.load(Ordering::SeqCst) != DONE {
             self.state.store(UNKNOWN, Ordering::SeqCst);
             finish()?;
@@ -47,7 +50,8 @@ impl Gate {
         Ok(())
     }
 
-    /// Does `queued` while the queue is open, and `done` when all its work is done. Neither where it may still run: then memory stays where it is.
+    /// Does `queued` while the queue is open, and `done` when all its work is done. Neither where
+    /// it may still run: then memory stays where it is.
     pub(super) fn open_or_done<T: Default>(
         &self,
         queued: impl FnOnce() -> Result<T>,

@@ -13,22 +13,27 @@ use std::sync::Arc;
 impl Stream {
     /// Records the work that `queue_work` queues, instead of running it.
     ///
-    /// Kernels, fills and copies on the device are recorded, with the addresses and sizes of this moment. So everything must be there already: run the work once before, with sizes and splits as
-    /// large as they get. What must hold whenever the graph is launched says [`Graph::launch`].
+    /// Kernels, fills and copies on the device are recorded, with the addresses and sizes of this
+    /// moment. So everything must be there already: run the work once before, with sizes and splits
+    /// as large as they get. What must hold whenever the graph is launched says [`Graph::launch`].
     ///
-    /// Refused with an error, because a graph would read memory that is long gone or could not do it at all: allocating, host slices as arrays,
-    /// row splits other than those of the call before, waiting for results (and so calls that must wait to learn a size), and arrays of other streams.
+    /// Refused with an error, because a graph would read memory that is long gone or could not do
+    /// it at all: allocating, host slices as arrays, row splits other than those of the call
+    /// before, waiting for results (and so calls that must wait to learn a size), and arrays of
+    /// other streams.
     ///
     /// A panic of `queue_work` ends the recording too.
     ///
     /// # Errors
-    /// A device without graphs, a stream that is being captured or was retired, what `queue_work` returns, or a recording that the driver refuses.
+    /// A device without graphs, a stream that is being captured or was retired, what `queue_work`
+    /// returns, or a recording that the driver refuses.
     pub fn capture(&self, queue_work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         self.check_not_capturing(Argument::Stream, "one that records nothing else", "another recording")?;
         let Some(queue) = self.queue() else {
             return Err(Error::argument(Argument::Device, "a GPU (only GPUs record graphs)", self.device()));
         };
-        // Behind the checks: who captures already has it, and a second time would wait for a writer that waits for the first.
+        // Behind the checks: who captures already has it, and a second time would wait for a writer
+        // that waits for the first.
         #[cfg(test)]
         let _together = crate::testing::CAPTURES.read();
         // SAFETY: the stream is alive.
@@ -55,12 +60,17 @@ impl Graph {
     /// Queues the recorded work on the stream it was recorded on.
     ///
     /// # Safety
-    /// The graph holds addresses and keeps nothing alive. From this call until the stream has run the work, the caller promises of all arrays, results and operators whose calls were recorded:
+    /// The graph holds addresses and keeps nothing alive. From this call until the stream has run
+    /// the work, the caller promises of all arrays, results and operators whose calls were
+    /// recorded:
     ///
-    /// - **They are there, where they were.** None was dropped, exchanged or replaced, and none has grown: operators and results grow in a call on more points, boxes, channels or samples than in all calls
-    ///   before.
-    /// - **Nobody else uses their memory**, on the host or on another stream that this one is not in order with, not even through a `&mut` of the caller's own.
-    /// - **The operators are whole.** Since the recording no call of theirs has failed, unless one that succeeded came after it.
+    /// - **They are there, where they were.** None was dropped, exchanged or replaced, and none has
+    ///   grown: operators and results grow in a call on more points, boxes, channels or samples
+    ///   than in all calls before.
+    /// - **Nobody else uses their memory**, on the host or on another stream that this one is not
+    ///   in order with, not even through a `&mut` of the caller's own.
+    /// - **The operators are whole.** Since the recording no call of theirs has failed, unless one
+    ///   that succeeded came after it.
     ///
     /// ```
     /// # #[cfg(feature = "twin")] {

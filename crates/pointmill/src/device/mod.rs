@@ -4,7 +4,8 @@
 //! - [`Stream`] is a queue of work on it, in order;
 //! - [`Buffer`] is memory on it.
 //!
-//! On the CPU work is done before a call returns and a buffer is a vector. On a GPU calls return once their work is queued.
+//! On the CPU work is done before a call returns and a buffer is a vector. On a GPU calls return
+//! once their work is queued.
 
 mod block;
 mod buffer;

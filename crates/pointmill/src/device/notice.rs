@@ -5,11 +5,14 @@ use super::stream::Stream;
 use crate::{Argument, Error, Result};
 use std::time::Duration;
 
-/// How long the host itself looks for the number. A longer wait is left to the driver, which also hears of errors.
+/// How long the host itself looks for the number. A longer wait is left to the driver, which also
+/// hears of errors.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// A word of memory that host and device share. A kernel writes the number of its call in the upper half and what it tells in the lower one, all at once
-/// (see [`store_for_host`](pointmill_kernels::simt::store_for_host)), so the host knows it without waiting for what is queued behind that kernel.
+/// A word of memory that host and device share. A kernel writes the number of its call in the upper
+/// half and what it tells in the lower one, all at once (see
+/// [`store_for_host`](pointmill_kernels::simt::store_for_host)), so the host knows it without
+/// waiting for what is queued behind that kernel.
 #[derive(Debug)]
 pub(crate) struct Notice {
     word: Buffer<u64>,
@@ -85,7 +88,8 @@ mod tests {
         }
     }
 
-    /// A call whose kernel never ran is not answered with the number of the one before, and nobody waits for ever.
+    /// A call whose kernel never ran is not answered with the number of the one before, and nobody
+    /// waits for ever.
     #[test]
     fn a_number_that_is_not_told_is_an_error() {
         for (name, device) in devices() {

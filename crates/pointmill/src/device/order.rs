@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(crate) trait Output {
     /// The stream.
     fn stream(&self) -> &Stream;
-    /// Makes this belong to another stream of the same device, which has been put in order with the one before.
+    /// Makes this belong to another stream of the same device, which has been put in order with the
+    /// one before.
     fn set_stream(&mut self, stream: &Stream);
 }
 
@@ -24,10 +25,12 @@ impl<T: bytemuck::Pod> Output for Buffer<T> {
 }
 
 impl Stream {
-    /// Queues a wait: what is queued here from now on begins once all that was queued on `other` until now is done. The host does not wait.
+    /// Queues a wait: what is queued here from now on begins once all that was queued on `other`
+    /// until now is done. The host does not wait.
     ///
     /// # Errors
-    /// A stream of another device; one of two streams that is being captured or was retired; a device that refuses.
+    /// A stream of another device; one of two streams that is being captured or was retired; a
+    /// device that refuses.
     pub fn wait_for(&self, other: &Self) -> Result<()> {
         if self.same_queue(other) {
             return Ok(());
@@ -49,12 +52,14 @@ impl Stream {
         queued.and(destroyed)
     }
 
-    /// Has `other`, whose memory was used here, wait for what is queued here. Where it cannot, as one that was retired meanwhile, the host waits, or the memory could be freed too early.
+    /// Has `other`, whose memory was used here, wait for what is queued here. Where it cannot, as
+    /// one that was retired meanwhile, the host waits, or the memory could be freed too early.
     fn hand_back(&self, other: &Self) -> Result<()> {
         other.wait_for(self).inspect_err(|_| drop(self.synchronize()))
     }
 
-    /// Calls `work`, which queues here what uses memory of `others`, in order with what they do before and after.
+    /// Calls `work`, which queues here what uses memory of `others`, in order with what they do
+    /// before and after.
     #[doc(hidden)]
     pub fn in_order<R, E: From<Error>>(
         &self,
@@ -63,7 +68,8 @@ impl Stream {
     ) -> std::result::Result<R, E> {
         others.iter().flatten().try_for_each(|other| self.wait_for(other))?;
         let result = catch_unwind(AssertUnwindSafe(work));
-        // After an error or a panic too: part of the work may be queued. To each, whatever comes of the others.
+        // After an error or a panic too: part of the work may be queued. To each, whatever comes of
+        // the others.
         let handed_back = others.iter().flatten().map(|other| self.hand_back(other)).fold(Ok(()), Result::and);
         let result = result.unwrap_or_else(|panic| resume_unwind(panic));
         handed_back?;

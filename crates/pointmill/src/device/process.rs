@@ -1,7 +1,8 @@
 //! Forked processes: a child has the memory of its parent, and none of its threads.
 //!
-//! A lock that another thread of the parent held stays locked in the child, a pool of threads has no threads there, and CUDA does not work. So what depends on threads is made
-//! anew in each process, and what cannot be made anew is refused.
+//! A lock that another thread of the parent held stays locked in the child, a pool of threads has
+//! no threads there, and CUDA does not work. So what depends on threads is made anew in each
+//! process, and what cannot be made anew is refused.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -23,7 +24,8 @@ extern "C" fn forked() {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-/// 1 in the process of the first call, and another number in each process that was forked from it since.
+/// 1 in the process of the first call, and another number in each process that was forked from it
+/// since.
 pub(crate) fn generation() -> usize {
     match GENERATION.load(Ordering::Acquire) {
         0 => first(),
@@ -31,12 +33,14 @@ pub(crate) fn generation() -> usize {
     }
 }
 
-/// The first call. Two threads may both get here; the children's numbers then grow by two, and differ all the same.
+/// The first call. Two threads may both get here; the children's numbers then grow by two, and
+/// differ all the same.
 #[cold]
 fn first() -> usize {
     #[cfg(unix)]
     {
-        // SAFETY: the handler adds to an atomic number, which a child may do whatever other threads of its parent were doing; it lives as long as this code is loaded.
+        // SAFETY: the handler adds to an atomic number, which a child may do whatever other threads
+        // of its parent were doing; it lives as long as this code is loaded.
         unsafe { pthread_atfork(None, None, Some(forked)) };
     }
     GENERATION.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).map_or_else(|number| number, |_| 1)
@@ -44,14 +48,17 @@ fn first() -> usize {
 
 /// Counts forks from this call on; the first use of a CPU or a GPU does it too.
 ///
-/// A process that was forked after it works with threads of its own, see [`set_num_threads`](crate::set_num_threads). For bindings, at the time they are loaded.
+/// A process that was forked after it works with threads of its own, see
+/// [`set_num_threads`](crate::set_num_threads). For bindings, at the time they are loaded.
 pub fn count_forks() {
     generation();
 }
 
-/// A value of each process: a forked child makes its own on first use, and leaves its parent's as it was at the fork.
+/// A value of each process: a forked child makes its own on first use, and leaves its parent's as
+/// it was at the fork.
 ///
-/// For what does not outlive a fork, such as locks that another thread may hold at that moment. Getting the value takes no lock.
+/// For what does not outlive a fork, such as locks that another thread may hold at that moment.
+/// Getting the value takes no lock.
 ///
 /// ```
 /// use pointmill::device::PerProcess;

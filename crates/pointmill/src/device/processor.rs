@@ -19,7 +19,8 @@ pub struct Device(Kind);
 
 #[derive(Clone)]
 enum Kind {
-    /// The CPU, with the threads of this pool, or those that [`set_num_threads`](super::set_num_threads) asks for.
+    /// The CPU, with the threads of this pool, or those that
+    /// [`set_num_threads`](super::set_num_threads) asks for.
     Cpu(Option<Arc<Threads>>),
     Gpu(&'static dyn Machine),
 }
@@ -38,8 +39,10 @@ impl Device {
         }
     }
 
-    /// The CPU, with as many threads as rayon's current pool has, or as [`set_num_threads`](super::set_num_threads) was asked for. Where the system refuses threads, the calling thread does all the work, with
-    /// the same bits, and a warning ([`tracing`]) says so once.
+    /// The CPU, with as many threads as rayon's current pool has, or as
+    /// [`set_num_threads`](super::set_num_threads) was asked for. Where the system refuses threads,
+    /// the calling thread does all the work, with the same bits, and a warning ([`tracing`]) says
+    /// so once.
     ///
     /// A process may fork: a child has threads of its own, one unless a number was set.
     pub const fn cpu() -> Self {
@@ -49,20 +52,24 @@ impl Device {
     /// The CPU with a pool of its own; of one thread it is the caller's.
     ///
     /// # Errors
-    /// Zero threads, more than [`MAX_THREADS`](super::MAX_THREADS), or threads that the system refuses.
+    /// Zero threads, more than [`MAX_THREADS`](super::MAX_THREADS), or threads that the system
+    /// refuses.
     pub fn cpu_with_threads(threads: usize) -> Result<Self> {
         Ok(Self(Kind::Cpu(Some(Arc::new(Threads::new(threads)?)))))
     }
 
     /// The NVIDIA GPU with this number.
     ///
-    /// The first call of an operator takes longer: the driver compiles the operator's kernels and keeps the result in its cache. Two [`tracing`] events report it, before and after, at the level
-    /// `INFO` with the target `pointmill::device` and the fields `device`, `module` and `bytes`; the second has `milliseconds` too.
+    /// The first call of an operator takes longer: the driver compiles the operator's kernels and
+    /// keeps the result in its cache. Two [`tracing`] events report it, before and after, at the
+    /// level `INFO` with the target `pointmill::device` and the fields `device`, `module` and
+    /// `bytes`; the second has `milliseconds` too.
     ///
     /// The device's primary context is used, which other CUDA libraries in the process use too.
     ///
     /// # Errors
-    /// No driver, no such GPU, or one older than compute capability 7.0; a process that was forked from one that has used CUDA here, where CUDA does not work.
+    /// No driver, no such GPU, or one older than compute capability 7.0; a process that was forked
+    /// from one that has used CUDA here, where CUDA does not work.
     pub fn cuda(index: usize) -> Result<Self> {
         machine::cuda(index).map(Self::of)
     }

@@ -23,7 +23,8 @@ impl Queue {
     /// A stream that somebody else made.
     ///
     /// # Safety
-    /// It is one of this machine, and outlives the queue or is there until [`Queue::retire`] has returned.
+    /// It is one of this machine, and outlives the queue or is there until [`Queue::retire`] has
+    /// returned.
     pub(super) unsafe fn adopt(machine: &'static dyn Machine, raw: usize) -> Result<Self> {
         // SAFETY: the caller's promise.
         let raw = unsafe { machine.adopt_stream(raw) }?;
@@ -58,10 +59,12 @@ impl Queue {
         Ok(unsafe { Block::shared(address, host, bytes) })
     }
 
-    /// Gives memory back behind the work queued so far. Of a retired stream it is freed at once; where its work may still run, it stays.
+    /// Gives memory back behind the work queued so far. Of a retired stream it is freed at once;
+    /// where its work may still run, it stays.
     ///
     /// # Safety
-    /// The block is one of this machine, and this is its last use. The stream waits for other streams that use it.
+    /// The block is one of this machine, and this is its last use. The stream waits for other
+    /// streams that use it.
     pub(super) unsafe fn free(&self, block: &Block) -> Result<()> {
         if block.is_foreign() {
             return Ok(());
@@ -71,7 +74,8 @@ impl Queue {
             // SAFETY: the caller's promise.
             return unsafe { self.machine.free_shared(shared.address(), bytes) };
         }
-        // SAFETY: the caller's promise; the stream is alive while the gate is open, and its work is done once it is closed.
+        // SAFETY: the caller's promise; the stream is alive while the gate is open, and its work is
+        // done once it is closed.
         let free = |stream| unsafe { self.machine.free(stream, address, bytes) };
         self.machine.check_process()?;
         self.gate.open_or_done(|| free(Some(self.raw)), || free(None))
@@ -83,7 +87,8 @@ impl Queue {
         self.gate.close(|| self.machine.finish())
     }
 
-    /// Whether both are the same stream. A retired one may be gone, and its handle that of a new one.
+    /// Whether both are the same stream. A retired one may be gone, and its handle that of a new
+    /// one.
     pub(super) fn is(&self, other: &Self) -> bool {
         let alike = || self.raw == other.raw && self.machine.name() == other.machine.name();
         std::ptr::eq(self, other) || (alike() && self.gate.is_open() && other.gate.is_open())
@@ -93,7 +98,8 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         if self.owned {
-            // SAFETY: this was the last handle of a stream that was created here. Its queued work is still done.
+            // SAFETY: this was the last handle of a stream that was created here. Its queued work
+            // is still done.
             unsafe { self.machine.destroy_stream(self.raw) };
         }
     }

@@ -22,7 +22,8 @@ impl<C: Send, G> Side<C, G> {
         Ok(if stream.device().is_cpu() { Self::Cpu(Box::new(cpu()?)) } else { Self::Gpu(Box::new(gpu()?)) })
     }
 
-    /// Runs one of two ways of work, which uses memory of the streams `inputs`, in order with what they do; on the CPU with the device's threads.
+    /// Runs one of two ways of work, which uses memory of the streams `inputs`, in order with what
+    /// they do; on the CPU with the device's threads.
     pub(crate) fn run<R: Send>(
         &mut self,
         stream: &Stream,

@@ -13,8 +13,10 @@ use std::sync::Arc;
 /// Cloning gives another handle of the same queue.
 ///
 /// # Several streams
-/// An operator works on its own stream and takes arrays and results of any stream of the same device. Where they belong to another one, its work that was queued
-/// before the call is done before the operator's begins, and what is queued there after the call waits for the operator: nobody needs to synchronize. With
+/// An operator works on its own stream and takes arrays and results of any stream of the same
+/// device. Where they belong to another one, its work that was queued before the call is done
+/// before the operator's begins, and what is queued there after the call waits for the operator:
+/// nobody needs to synchronize. With
 /// [`Stream::wait_for`] two streams are put in order by hand.
 #[derive(Clone)]
 pub struct Stream {
@@ -43,10 +45,12 @@ impl Stream {
         Ok(Self { device: device.clone(), queue: queue.map(Arc::new) })
     }
 
-    /// A CUDA stream that somebody else made, such as the current stream of a tensor library. Zero is the legacy default stream.
+    /// A CUDA stream that somebody else made, such as the current stream of a tensor library. Zero
+    /// is the legacy default stream.
     ///
     /// # Safety
-    /// `raw` is a `CUstream` of the device's primary context. It outlives the result, its clones and all buffers made on them, or is there until [`Stream::retire`] has returned.
+    /// `raw` is a `CUstream` of the device's primary context. It outlives the result, its clones
+    /// and all buffers made on them, or is there until [`Stream::retire`] has returned.
     ///
     /// # Errors
     /// A device that is not a GPU.
@@ -67,7 +71,8 @@ impl Stream {
         self.queue.as_ref()
     }
 
-    /// Calls the machine with the stream; on the CPU there is nothing to call, and the answer is the default.
+    /// Calls the machine with the stream; on the CPU there is nothing to call, and the answer is
+    /// the default.
     pub(super) fn ask<T: Default>(&self, call: impl FnOnce(&'static dyn Machine, RawStream) -> Result<T>) -> Result<T> {
         self.queue.as_ref().map_or_else(|| Ok(T::default()), |queue| queue.pass(call))
     }
@@ -108,10 +113,13 @@ impl Stream {
         Err(Error::argument(argument, format!("{expected} (the stream records a graph)"), got))
     }
 
-    /// Waits for all work of the device, and from then on refuses all work of this handle and its clones. Their memory is freed without the stream: for memory that was kept from
-    /// call to call on a stream of somebody else ([`Stream::from_raw_cuda`]), which may be gone when the memory is let go.
+    /// Waits for all work of the device, and from then on refuses all work of this handle and its
+    /// clones. Their memory is freed without the stream: for memory that was kept from call to call
+    /// on a stream of somebody else ([`Stream::from_raw_cuda`]), which may be gone when the memory
+    /// is let go.
     ///
-    /// CUDA does not allow the wait while any thread captures a graph on that GPU, and breaks that capture off. Where the wait fails, the stream is retired all the same, and its memory is
+    /// CUDA does not allow the wait while any thread captures a graph on that GPU, and breaks that
+    /// capture off. Where the wait fails, the stream is retired all the same, and its memory is
     /// kept until the process ends. On the CPU no work waits, and nothing is refused.
     ///
     /// ```
@@ -130,7 +138,8 @@ impl Stream {
         self.queue.as_ref().map_or(Ok(()), |queue| queue.retire())
     }
 
-    /// The number of blocks that keep the device busy in a kernel whose blocks loop over their work.
+    /// The number of blocks that keep the device busy in a kernel whose blocks loop over their
+    /// work.
     pub(crate) fn enough_blocks(&self, per_multiprocessor: u32) -> u32 {
         // Where blocks run one after another three are enough to meet each other.
         let multiprocessors = self.device.machine().and_then(Machine::multiprocessors);
@@ -140,7 +149,8 @@ impl Stream {
     /// Queues `blocks` blocks of kernel `K`.
     ///
     /// # Safety
-    /// Pointers in `args` are valid on this device for what `K` reads and writes, until the stream has run it.
+    /// Pointers in `args` are valid on this device for what `K` reads and writes, until the stream
+    /// has run it.
     #[doc(hidden)]
     pub unsafe fn launch<K: Kernel>(&self, blocks: u32, args: K::Args) -> Result<()> {
         let kernel = const { &Properties::of::<K>() };
@@ -148,7 +158,8 @@ impl Stream {
             return Err(Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) });
         };
         let launch = Launch { kernel, blocks, args: (&raw const args).cast() };
-        // SAFETY: the stream is alive, the argument is that of the kernel, and its pointers are the caller's promise.
+        // SAFETY: the stream is alive, the argument is that of the kernel, and its pointers are the
+        // caller's promise.
         queue.pass(|machine, raw| unsafe { machine.launch(raw, launch) })
     }
 }

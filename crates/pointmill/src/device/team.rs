@@ -19,7 +19,8 @@ static BUSY: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::default);
 
 /// Threads of the CPU for one job: a call of a binding, which the caller waits for and may stop.
 ///
-/// Jobs that are done at the same time have teams of their own and share the machine: beside `n` others a team has that part of [`num_threads`] that `n + 1` teams would have each.
+/// Jobs that are done at the same time have teams of their own and share the machine: beside `n`
+/// others a team has that part of [`num_threads`] that `n + 1` teams would have each.
 #[derive(Debug)]
 pub struct Team {
     pool: Arc<ThreadPool>,
@@ -34,7 +35,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Ends the job soon, if it is not done: it has no result then. What it was changing is not whole.
+    /// Ends the job soon, if it is not done: it has no result then. What it was changing is not
+    /// whole.
     pub fn stop(&self) {
         self.jobs.stopped.fetch_max(self.job, Ordering::Relaxed);
     }
@@ -45,8 +47,9 @@ fn idle() -> MutexGuard<'static, Vec<Team>> {
 }
 
 impl Team {
-    /// Has `work` done by a team, in which all that it calls stays, and hands what it returns to `then`: nothing if it was stopped or panicked. `work` and `then` come back where the
-    /// system refuses threads.
+    /// Has `work` done by a team, in which all that it calls stays, and hands what it returns to
+    /// `then`: nothing if it was stopped or panicked. `work` and `then` come back where the system
+    /// refuses threads.
     ///
     /// ```
     /// use pointmill::device::Team;
@@ -99,7 +102,8 @@ impl Team {
         Ok(Self { pool: Arc::new(pool), jobs })
     }
 
-    /// Keeps the team for a later job; if there are enough, the one that was not used for longest goes.
+    /// Keeps the team for a later job; if there are enough, the one that was not used for longest
+    /// goes.
     fn rest(self) {
         let mut idle = idle();
         idle.push(self);
@@ -125,7 +129,8 @@ mod tests {
         (started.unwrap_or_else(|_| panic!("no threads")), receive)
     }
 
-    /// A job does not wait for another one, and work that is stopped ends, with no harm to later jobs.
+    /// A job does not wait for another one, and work that is stopped ends, with no harm to later
+    /// jobs.
     #[test]
     fn jobs_do_not_wait_and_can_be_stopped() {
         let (begun, first) = channel();

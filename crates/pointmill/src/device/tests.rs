@@ -58,7 +58,8 @@ fn streams_of_others_are_of_a_gpu() {
     assert_eq!(refused, "stream: expected one of a GPU, got cpu");
 }
 
-/// A copy between two streams comes after what was queued on the other one, and before what comes there next.
+/// A copy between two streams comes after what was queued on the other one, and before what comes
+/// there next.
 #[test]
 fn copies_between_streams_are_in_order() {
     for (name, device) in kernel_devices() {
@@ -129,7 +130,8 @@ fn captures_refuse_what_a_graph_cannot_hold() {
     assert!(cpu.capture(|| Ok(())).unwrap_err().to_string().starts_with("device: expected a GPU"));
 }
 
-/// A capture inside a capture is refused at once, also while a test waits for all captures to end. A watchdog ends the process instead of waiting.
+/// A capture inside a capture is refused at once, also while a test waits for all captures to end.
+/// A watchdog ends the process instead of waiting.
 #[test]
 fn a_capture_inside_a_capture_waits_for_nobody() {
     use crate::testing::CAPTURES;
@@ -157,7 +159,8 @@ fn a_capture_inside_a_capture_waits_for_nobody() {
     assert!(e.starts_with("stream: expected one that records nothing else"), "{e}");
 }
 
-/// Memory outlives the stream that it was made on, if that one is retired first. On a GPU the driver's checks are what this tests.
+/// Memory outlives the stream that it was made on, if that one is retired first. On a GPU the
+/// driver's checks are what this tests.
 #[test]
 fn memory_of_a_stream_that_is_gone_is_freed() {
     for (name, device) in kernel_devices() {
@@ -173,7 +176,8 @@ fn memory_of_a_stream_that_is_gone_is_freed() {
     Device::cpu().stream().unwrap().retire().unwrap();
 }
 
-/// A retired stream refuses whatever would be queued on it, so that memory may be freed without it; what it did before is done.
+/// A retired stream refuses whatever would be queued on it, so that memory may be freed without it;
+/// what it did before is done.
 #[test]
 fn a_retired_stream_refuses_all_work() {
     use crate::voxelize::{VoxelizeParams, Voxelizer};
@@ -216,7 +220,8 @@ fn a_retired_stream_refuses_all_work() {
     }
 }
 
-/// Who uses memory of a stream that is retired meanwhile hears of it: nobody waits for that work before the memory is freed.
+/// Who uses memory of a stream that is retired meanwhile hears of it: nobody waits for that work
+/// before the memory is freed.
 #[test]
 fn a_stream_that_is_retired_on_the_way_is_told() {
     for (name, device) in kernel_devices() {
@@ -249,7 +254,8 @@ fn a_panic_ends_a_recording() {
     }
 }
 
-/// A panic between two streams leaves arrays and results with their own, in order with what was queued.
+/// A panic between two streams leaves arrays and results with their own, in order with what was
+/// queued.
 #[test]
 fn a_panic_leaves_streams_in_order() {
     use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,5 @@
-//! The threads of the CPU: rayon's in the process that loads the library, and a pool of its own in each forked one.
+//! The threads of the CPU: rayon's in the process that loads the library, and a pool of its own in
+//! each forked one.
 
 use super::process::{PerProcess, generation};
 use crate::{Argument, Error, Result, par};
@@ -23,14 +24,19 @@ static FORKED: PerProcess<usize> = PerProcess::new(|| {
     asked.filter(|number| *number > 0).unwrap_or(1)
 });
 
-/// Sets the number of threads that [`Device::cpu`](super::Device::cpu) works with, in this process and in those that are forked from it afterwards.
+/// Sets the number of threads that [`Device::cpu`](super::Device::cpu) works with, in this process
+/// and in those that are forked from it afterwards.
 ///
-/// Without it a process works with the threads of rayon's current pool, as many as there are cores; a process that was forked from one that has used the library works with one
-/// thread, or with as many as the environment variable `RAYON_NUM_THREADS` says: forked processes often come in numbers, as the workers of data loaders, and with one thread each
-/// they do not compete for the cores. Work that is called from a thread of a pool of rayon's stays in that pool. Results never depend on the number.
+/// Without it a process works with the threads of rayon's current pool, as many as there are cores;
+/// a process that was forked from one that has used the library works with one thread, or with as
+/// many as the environment variable `RAYON_NUM_THREADS` says: forked processes often come in
+/// numbers, as the workers of data loaders, and with one thread each they do not compete for the
+/// cores. Work that is called from a thread of a pool of rayon's stays in that pool. Results never
+/// depend on the number.
 ///
 /// # Errors
-/// Zero threads, more than [`MAX_THREADS`], or threads that the system refuses; the number stays as it was then.
+/// Zero threads, more than [`MAX_THREADS`], or threads that the system refuses; the number stays as
+/// it was then.
 ///
 /// ```
 /// pointmill::set_num_threads(2)?;
@@ -56,7 +62,8 @@ fn check_number(threads: usize) -> Result<()> {
     Err(Error::argument(Argument::Threads, expected, threads))
 }
 
-/// The number of threads that [`Device::cpu`](super::Device::cpu) works with when it is called from this thread; see [`set_num_threads`].
+/// The number of threads that [`Device::cpu`](super::Device::cpu) works with when it is called from
+/// this thread; see [`set_num_threads`].
 pub fn num_threads() -> usize {
     own_number().unwrap_or_else(|| {
         ensure_pool();
@@ -64,8 +71,8 @@ pub fn num_threads() -> usize {
     })
 }
 
-/// Runs `work` with the threads of this process. In a process that was not forked, and asked for no number, that is the caller's thread with rayon's current pool; of one thread
-/// it is the caller's.
+/// Runs `work` with the threads of this process. In a process that was not forked, and asked for no
+/// number, that is the caller's thread with rayon's current pool; of one thread it is the caller's.
 pub(crate) fn on_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if par::is_alone() {
         return work();
@@ -80,7 +87,8 @@ pub(crate) fn on_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// Runs `work` in the calling thread, without others: for work that is done before other threads are awake.
+/// Runs `work` in the calling thread, without others: for work that is done before other threads
+/// are awake.
 ///
 /// ```
 /// let here = std::thread::current().id();
@@ -92,7 +100,8 @@ pub fn in_this_thread<R>(work: impl FnOnce() -> R) -> R {
     par::alone(work)
 }
 
-/// The number of threads of a pool of this process's own; none where work goes to rayon's current pool.
+/// The number of threads of a pool of this process's own; none where work goes to rayon's current
+/// pool.
 fn own_number() -> Option<usize> {
     let number = match (ASKED.load(Ordering::Relaxed), generation()) {
         (0, 1) => return None,
@@ -102,7 +111,9 @@ fn own_number() -> Option<usize> {
     rayon::current_thread_index().is_none().then_some(number)
 }
 
-/// Sees to it that rayon has a current pool. The first use of rayon's global pool starts its threads; where the system refuses them, which to rayon is a panic, the calling thread works alone.
+/// Sees to it that rayon has a current pool. The first use of rayon's global pool starts its
+/// threads; where the system refuses them, which to rayon is a panic, the calling thread works
+/// alone.
 fn ensure_pool() {
     // Threads of a pool need no other one.
     if rayon::current_thread_index().is_none()
@@ -116,7 +127,8 @@ fn ensure_pool() {
     }
 }
 
-/// Why the system gave no threads for rayon's global pool; `None` where there is one. rayon itself tries only once.
+/// Why the system gave no threads for rayon's global pool; `None` where there is one. rayon itself
+/// tries only once.
 fn refused() -> Option<&'static str> {
     static REFUSED: OnceLock<Option<String>> = OnceLock::new();
     let refused = REFUSED.get_or_init(|| {
@@ -190,7 +202,8 @@ impl Threads {
         self.number
     }
 
-    /// Runs `work` with so many threads: those of the pool, or in a forked process, where it has none, those of another.
+    /// Runs `work` with so many threads: those of the pool, or in a forked process, where it has
+    /// none, those of another.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         if self.number == 1 {
             return in_this_thread(work);
@@ -201,7 +214,8 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // The end of a pool wakes its threads and takes their locks, which in a forked process may be held for ever.
+        // The end of a pool wakes its threads and takes their locks, which in a forked process may
+        // be held for ever.
         if self.generation == generation() {
             // SAFETY: nobody uses the pool after this.
             unsafe { ManuallyDrop::drop(&mut self.pool) };
@@ -213,7 +227,8 @@ impl Drop for Threads {
 mod tests {
     use super::*;
 
-    /// In a pool of its own work has as many threads as were asked for, and what it calls stays there.
+    /// In a pool of its own work has as many threads as were asked for, and what it calls stays
+    /// there.
     #[test]
     fn work_in_a_pool_stays_there() {
         for threads in [1, 3, 1] {

@@ -12,7 +12,8 @@ impl Device {
         Self::of(&Twin)
     }
 
-    /// From now on, in this thread, the twin lets `good` more allocations or launches pass and then fails as a GPU does; `None` ends it. For tests.
+    /// From now on, in this thread, the twin lets `good` more allocations or launches pass and then
+    /// fails as a GPU does; `None` ends it. For tests.
     ///
     /// ```
     /// use pointmill::{Device, Error, TwinFault};

@@ -4,7 +4,8 @@ use super::buffer::Buffer;
 use super::stream::Stream;
 use crate::{Argument, Result};
 
-/// Words on a device that are copied there only when they change, so that calls with the same ones can be recorded.
+/// Words on a device that are copied there only when they change, so that calls with the same ones
+/// can be recorded.
 #[derive(Debug)]
 pub(crate) struct Uploaded {
     words: Buffer<u32>,

@@ -12,24 +12,31 @@ use std::time::Instant;
 
 /// The pose that brings `source` onto `target`, from a guess, on a device.
 ///
-/// An [`Aligner`] keeps its memory between calls; a [`Target`](super::Target) keeps tree and normals of the target too.
+/// An [`Aligner`] keeps its memory between calls; a [`Target`](super::Target) keeps tree and
+/// normals of the target too.
 ///
-/// **Units and frames**: metres. `target_from_source` takes a point of the source's frame to the target's, as `guess` does. Each cloud becomes `f32` about a centre of its own,
-/// which is computed in `f64`: coordinates may be large, as those of maps, if they come as `f64` or about an origin.
+/// **Units and frames**: metres. `target_from_source` takes a point of the source's frame to the
+/// target's, as `guess` does. Each cloud becomes `f32` about a centre of its own, which is computed
+/// in `f64`: coordinates may be large, as those of maps, if they come as `f64` or about an origin.
 ///
-/// **Semantics**: at each pose every source point is paired with its exact nearest target point within the distance; see [`Searcher`](super::Searcher). Point-to-point then takes
-/// the best pose for these pairs in closed form, from the source as it was given; the other metrics take a step of Gauss and Newton. The result is always a proper rotation,
-/// without a reflection. Directions that the pairs do not determine, such as shifts along a plane, keep the guess, and the status is
+/// **Semantics**: at each pose every source point is paired with its exact nearest target point
+/// within the distance; see [`Searcher`](super::Searcher). Point-to-point then takes the best pose
+/// for these pairs in closed form, from the source as it was given; the other metrics take a step
+/// of Gauss and Newton. The result is always a proper rotation, without a reflection. Directions
+/// that the pairs do not determine, such as shifts along a plane, keep the guess, and the status is
 /// [`Degenerate`](crate::registration::Status::Degenerate).
 ///
-/// **Determinism**: everything but times has the same bits on every device and for any number of threads; and for any [`Search`](super::Search), but for
+/// **Determinism**: everything but times has the same bits on every device and for any number of
+/// threads; and for any [`Search`](super::Search), but for
 /// [`Iteration::searched`](super::Iteration::searched).
 ///
-/// **Limits**: fewer than 2^30 points a cloud, within 1e18 m of its centre. Points that are not finite are left out and counted.
+/// **Limits**: fewer than 2^30 points a cloud, within 1e18 m of its centre. Points that are not
+/// finite are left out and counted.
 ///
 /// # Errors
-/// Parameters out of range, a guess that is not rigid, clouds beyond the limits or in memory of another device; out of memory, a lost device. Clouds that cannot be aligned are
-/// no error: the status gives the reason.
+/// Parameters out of range, a guess that is not rigid, clouds beyond the limits or in memory of
+/// another device; out of memory, a lost device. Clouds that cannot be aligned are no error: the
+/// status gives the reason.
 ///
 /// ```
 /// use pointmill::icp::{IcpParams, align};
@@ -65,8 +72,9 @@ pub fn align<'a>(
 
 /// Aligns clouds on the device of a stream, and keeps its memory for the next time.
 ///
-/// On a GPU the loop stays there: eight iterations are queued at once, and the host reads them afterwards. Clouds may be on the host or in memory of the device. Stages with voxels
-/// are thinned out on the CPU, and a kd-tree is made there. Results are those of [`align`], bit by bit.
+/// On a GPU the loop stays there: eight iterations are queued at once, and the host reads them
+/// afterwards. Clouds may be on the host or in memory of the device. Stages with voxels are thinned
+/// out on the CPU, and a kd-tree is made there. Results are those of [`align`], bit by bit.
 ///
 /// ```
 /// use pointmill::icp::{Aligner, IcpParams};
@@ -110,7 +118,8 @@ impl Aligner {
         self.aligned(source.into(), target.into(), None, guess)
     }
 
-    /// As [`Aligner::align`], with the caller's normals of the target, as [`Target::with_normals`](super::Target::with_normals) takes them.
+    /// As [`Aligner::align`], with the caller's normals of the target, as
+    /// [`Target::with_normals`](super::Target::with_normals) takes them.
     ///
     /// # Errors
     /// As [`align`] and [`Target::with_normals`](super::Target::with_normals).

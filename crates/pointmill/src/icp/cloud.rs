@@ -64,7 +64,8 @@ impl CenteredCloud {
         Ok(())
     }
 
-    /// The mean of the points of each cube of `size` metres, in the order of the first points of the cubes.
+    /// The mean of the points of each cube of `size` metres, in the order of the first points of
+    /// the cubes.
     pub(super) fn downsampled(&self, argument: Argument, size: f64) -> Result<Vec<[f32; 3]>> {
         let lattice = NdtLattice::new(size)
             .map_err(|_| Error::argument(Argument::VoxelSize, "0, or a size in metres, 3e-39 to 8.5e37", size))?;
@@ -119,7 +120,8 @@ pub(super) fn too_far(argument: Argument, index: usize) -> Error {
     Error::argument(argument, expected, format!("point {index} of those that are finite"))
 }
 
-/// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the middle of a box it lies where most points are, even if a few are far away.
+/// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the
+/// middle of a box it lies where most points are, even if a few are far away.
 pub(super) fn centre_of(points: &[[f64; 3]]) -> [f64; 3] {
     if points.is_empty() {
         return [0.0; 3];

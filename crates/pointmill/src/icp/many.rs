@@ -10,7 +10,8 @@ use crate::{Argument, Pose, Result, Rows, memory, par};
 use pointmill_core::rigid::Rigid;
 use rayon::prelude::*;
 
-/// A source, the target that it is brought onto, and the pose to start from, as [`align`](super::align) takes them.
+/// A source, the target that it is brought onto, and the pose to start from, as
+/// [`align`](super::align) takes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
     /// The points to bring onto the target.
@@ -67,14 +68,18 @@ pub fn align_many(pairs: &[Pair<'_>], params: &IcpParams, device: &Device) -> Re
 impl Aligner {
     /// The poses that bring each source onto its target.
     ///
-    /// **Order**: as the pairs. **Determinism**: each result has the bits that [`Aligner::align`] returns for its pair, but for times; `prepare_ms` is the time for all pairs that
-    /// were aligned together. On the CPU threads share the pairs. On a GPU up to 256 pairs are aligned together: their trees are built together, each step of all pairs takes the
-    /// launches of one, and the host waits once for every eight steps of all. Each pair takes as much memory as the largest of them, so that clouds of similar size are the fastest.
-    /// Several stages, stages with voxels and other searches than the LBVH are aligned one pair after the other.
+    /// **Order**: as the pairs. **Determinism**: each result has the bits that [`Aligner::align`]
+    /// returns for its pair, but for times; `prepare_ms` is the time for all pairs that were
+    /// aligned together. On the CPU threads share the pairs. On a GPU up to 256 pairs are aligned
+    /// together: their trees are built together, each step of all pairs takes the launches of one,
+    /// and the host waits once for every eight steps of all. Each pair takes as much memory as the
+    /// largest of them, so that clouds of similar size are the fastest. Several stages, stages with
+    /// voxels and other searches than the LBVH are aligned one pair after the other.
     ///
     /// # Errors
-    /// Outside: out of memory, a lost device; then no pair has a result. Inside, for one pair: what [`align`](super::align) refuses in its clouds and its guess; the other pairs
-    /// have their results.
+    /// Outside: out of memory, a lost device; then no pair has a result. Inside, for one pair: what
+    /// [`align`](super::align) refuses in its clouds and its guess; the other pairs have their
+    /// results.
     pub fn align_many(&mut self, pairs: &[Pair<'_>]) -> Result<Vec<Result<Registration>>> {
         let (stream, params) = (self.stream.clone(), &self.params);
         let mut checked = Vec::new();

@@ -1,16 +1,20 @@
 //! Iterative closest point: the pose that brings one cloud onto another.
 //!
 //! [`align`] aligns two clouds with one of three [`Metric`]s, robust weights, and stages from coarse to fine. Its [`Registration`] holds the pose, why the alignment ended, and
-//! which directions are in doubt. [`Aligner`] keeps its memory between calls; [`align_many`] aligns many pairs in one call; [`Target`] keeps the tree and the normals of one target for many sources. Exact neighbours and
-//! normals are public too: [`Searcher`] and [`normals`].
+//! which directions are in doubt. [`Aligner`] keeps its memory between calls; [`align_many`] aligns
+//! many pairs in one call; [`Target`] keeps the tree and the normals of one target for many
+//! sources. Exact neighbours and normals are public too: [`Searcher`] and [`normals`].
 //!
-//! **Units and frames**: metres; `target_from_source` takes points of the source's frame to the target's.
+//! **Units and frames**: metres; `target_from_source` takes points of the source's frame to the
+//! target's.
 //!
-//! **Determinism**: the same bits on every device, for any number of threads and any search. Squared distances in `f32` decide about neighbours, and of equal ones the lowest
-//! index; sums are `f64`, added in one tree.
+//! **Determinism**: the same bits on every device, for any number of threads and any search.
+//! Squared distances in `f32` decide about neighbours, and of equal ones the lowest index; sums are
+//! `f64`, added in one tree.
 //!
-//! **Source**: Besl and McKay, A Method for Registration of 3-D Shapes, 1992; Chen and Medioni, Object Modelling by Registration of Multiple Range Images, 1992; Segal, Haehnel
-//! and Thrun, Generalized-ICP, 2009.
+//! **Source**: Besl and McKay, A Method for Registration of 3-D Shapes, 1992; Chen and Medioni,
+//! Object Modelling by Registration of Multiple Range Images, 1992; Segal, Haehnel and Thrun,
+//! Generalized-ICP, 2009.
 //!
 //! ```
 //! use pointmill::icp::{IcpParams, Metric, align};

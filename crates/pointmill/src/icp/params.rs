@@ -16,12 +16,15 @@ const FEWEST_NEIGHBOURS: usize = 3;
 /// The error metric that an alignment minimizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// The distances between the points of pairs, in closed form. Where clouds overlap in part it ends beside the true pose, because points without a counterpart pull.
+    /// The distances between the points of pairs, in closed form. Where clouds overlap in part it
+    /// ends beside the true pose, because points without a counterpart pull.
     PointToPoint,
-    /// The distances of source points from the tangent planes of the target. It needs normals of the target, and makes them unless the caller gives some.
+    /// The distances of source points from the tangent planes of the target. It needs normals of
+    /// the target, and makes them unless the caller gives some.
     #[default]
     PointToPlane,
-    /// Generalized ICP: distances between surface patches, each with the covariance diag(0.001, 1, 1) along its normal and its tangents. It makes normals of both clouds.
+    /// Generalized ICP: distances between surface patches, each with the covariance diag(0.001,
+    /// 1, 1) along its normal and its tangents. It makes normals of both clouds.
     Gicp,
 }
 
@@ -49,13 +52,15 @@ names!(Search { Auto = "auto", Brute = "brute", KdTree = "kdtree", Lbvh = "lbvh"
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
-    /// Edge in metres of the cells whose points become one, their mean. Default 0, which takes all points.
+    /// Edge in metres of the cells whose points become one, their mean. Default 0, which takes all
+    /// points.
     pub voxel_size: f64,
     /// As [`IcpParams::max_distance`]. Default none.
     pub max_distance: Option<f64>,
 }
 
-/// Parameters of an alignment: plain values. [`validate`](Self::validate) checks them, as every operation does that takes them.
+/// Parameters of an alignment: plain values. [`validate`](Self::validate) checks them, as every
+/// operation does that takes them.
 ///
 /// ```
 /// use pointmill::icp::{IcpParams, Metric, Robust, Stage};
@@ -75,19 +80,24 @@ pub struct IcpParams {
     pub metric: Metric,
     /// How neighbours are searched for; poses and pairs do not depend on it. Default the fastest.
     pub search: Search,
-    /// Greatest distance of a pair in metres, inclusive; pairs farther apart do not count. Default none.
+    /// Greatest distance of a pair in metres, inclusive; pairs farther apart do not count. Default
+    /// none.
     pub max_distance: Option<f64>,
     /// Weights of pairs by their residuals, with a width in metres. Default all alike.
     pub robust: Robust,
     /// Most steps of a stage. Default 100.
     pub max_iterations: usize,
-    /// A shorter step ends a stage: the root mean square motion of the source points, divided by their root mean square distance from their mean. Default 1e-6.
+    /// A shorter step ends a stage: the root mean square motion of the source points, divided by
+    /// their root mean square distance from their mean. Default 1e-6.
     pub step_tolerance: f64,
-    /// The number of points that a normal is made from, the point itself included; 3 to 32. Default 20.
+    /// The number of points that a normal is made from, the point itself included; 3 to 32.
+    /// Default 20.
     pub neighbours: usize,
-    /// Whether points at exactly (0, 0, 0) are left out of both clouds; some sensors write them for beams without a return. Default no.
+    /// Whether points at exactly (0, 0, 0) are left out of both clouds; some sensors write them for
+    /// beams without a return. Default no.
     pub drop_zeros: bool,
-    /// Stages, one after the other, each from the pose of the one before. Empty is one stage of all points with `max_distance`, which is not used otherwise. Default empty.
+    /// Stages, one after the other, each from the pose of the one before. Empty is one stage of all
+    /// points with `max_distance`, which is not used otherwise. Default empty.
     pub schedule: Vec<Stage>,
 }
 

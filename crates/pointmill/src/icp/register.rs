@@ -1,4 +1,5 @@
-//! The loop of all devices: find the pairs at a pose, linearize, step, until a criterion of termination holds.
+//! The loop of all devices: find the pairs at a pose, linearize, step, until a criterion of
+//! termination holds.
 
 use super::params::{IcpParams, Metric, Search, Stage};
 use super::result::{Dropped, Fit, Iteration, Observability, Registration, Timing, covariance};
@@ -188,7 +189,8 @@ impl<'a> Run<'a> {
         Descent { stage, seen: Vec::new(), query: Query::begin(self.pose) }
     }
 
-    /// Takes what the query of a stage found, of so many source points, and makes the next step or returns why the stage ends.
+    /// Takes what the query of a stage found, of so many source points, and makes the next step or
+    /// returns why the stage ends.
     pub(super) fn take(
         &mut self,
         descent: &mut Descent,
@@ -274,8 +276,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether the pairs repeat in a cycle. In closed form the pose is a function of the pairs, so that pairs that were seen before the last iteration come back for ever. Otherwise a cycle
-/// counts after its third round.
+/// Whether the pairs repeat in a cycle. In closed form the pose is a function of the pairs, so that
+/// pairs that were seen before the last iteration come back for ever. Otherwise a cycle counts
+/// after its third round.
 fn is_cycle(seen: &[u64], closed: bool) -> bool {
     let Some((now, before)) = seen.split_last() else { return false };
     if closed {

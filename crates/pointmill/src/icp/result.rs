@@ -45,13 +45,16 @@ record! {
         pub target_from_source: Pose,
         /// The number of pairs.
         pub pairs: usize,
-        /// Source points with another pair than at the pose before; in the first iteration all of them.
+        /// Source points with another pair than at the pose before; in the first iteration all of
+        /// them.
         pub changed: usize,
-        /// Source points whose neighbour was searched for. For the others the neighbour was proved to be the same.
+        /// Source points whose neighbour was searched for. For the others the neighbour was proved
+        /// to be the same.
         pub searched: usize,
         /// Root mean square distance of the pairs in metres.
         pub rmse: f64,
-        /// Root mean square motion in metres of the source points to the next pose; 0 in the last iteration.
+        /// Root mean square motion in metres of the source points to the next pose; 0 in the last
+        /// iteration.
         pub step: f64,
         /// The times of the iteration.
         #[cfg_attr(feature = "serde", serde(flatten))]
@@ -62,8 +65,9 @@ record! {
 record_without_serde! {
     /// Which directions of motion the pairs determine.
     ///
-    /// A motion is a translation and a rotation about [`Fit::pivot`]. Rotations are in metres: the motion of a point whose distance from the pivot is the root mean square distance of
-    /// the source points.
+    /// A motion is a translation and a rotation about [`Fit::pivot`]. Rotations are in metres: the
+    /// motion of a point whose distance from the pivot is the root mean square distance of the
+    /// source points.
     ///
     /// With the feature `serde` it serializes with its [`rank`](Self::rank) as the first field.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +75,8 @@ record_without_serde! {
     pub struct Observability {
         /// The stiffness of the fit in each direction, divided by the number of pairs; ascending.
         pub eigenvalues: [f64; 6],
-        /// The directions: translations along x, y, z, then rotations about them; each of length one.
+        /// The directions: translations along x, y, z, then rotations about them; each of length
+        /// one.
         pub directions: [[f64; 6]; 6],
         /// Whether the pairs determine each direction. In the others the pose is the guess.
         pub observable: [bool; 6],
@@ -140,7 +145,8 @@ record! {
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
     pub struct Fit {
-        /// The number of pairs divided by the number of source points that were not left out, in the last stage.
+        /// The number of pairs divided by the number of source points that were not left out, in
+        /// the last stage.
         pub fitness: f64,
         /// Root mean square distance of the pairs at the pose, in metres; 0 without pairs.
         pub inlier_rmse: f64,
@@ -163,12 +169,15 @@ record! {
 
 /// The pose that icp found, how certain it is, and how the alignment got there.
 ///
-/// **Hessian**: second derivatives of half the weighted sum of squared residuals, by a translation in metres and a rotation vector in radians about [`Fit::pivot`], in the axes of
-/// the target; for point-to-plane and GICP products of first derivatives. **Covariance**: the inverse of the Hessian times the mean of the squared residuals, where all directions
-/// are determined. It assumes that all pairs are right and their errors independent, so that the true uncertainty is larger.
+/// **Hessian**: second derivatives of half the weighted sum of squared residuals, by a translation
+/// in metres and a rotation vector in radians about [`Fit::pivot`], in the axes of the target; for
+/// point-to-plane and GICP products of first derivatives. **Covariance**: the inverse of the
+/// Hessian times the mean of the squared residuals, where all directions are determined. It assumes
+/// that all pairs are right and their errors independent, so that the true uncertainty is larger.
 pub type Registration = registration::Registration<Fit>;
 
-/// The covariance of a pose whose residuals have this sum of squares, with `freedom` more of them than the pose has numbers.
+/// The covariance of a pose whose residuals have this sum of squares, with `freedom` more of them
+/// than the pose has numbers.
 pub(super) fn covariance(hessian: &Square<6>, squares: f64, freedom: f64) -> Option<Square<6>> {
     let by = squares / freedom.max(1.0);
     let covariance = inverse(hessian)?.map(|row| row.map(|x| x * by));

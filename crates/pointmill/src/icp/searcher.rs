@@ -31,18 +31,25 @@ pub struct Neighbour {
 
 /// Points made ready for queries, on the device of a stream.
 ///
-/// **Shapes, units and frames**: points are rows of which the first three columns are x, y, z; queries are `[Q, 3]` in the same unit and frame. Indices are rows.
+/// **Shapes, units and frames**: points are rows of which the first three columns are x, y, z;
+/// queries are `[Q, 3]` in the same unit and frame. Indices are rows.
 ///
-/// **Exactness**: the nearest point is the one of smallest squared distance `(dx*dx + dy*dy) + dz*dz` in `f32`, and of equally near ones the one of the lowest index. All searches
-/// return the same bits on every device.
+/// **Exactness**: the nearest point is the one of smallest squared distance
+/// `(dx*dx + dy*dy) + dz*dz` in `f32`, and of equally near ones the one of the lowest index. All
+/// searches return the same bits on every device.
 ///
-/// **Large coordinates**: points of `f64` are searched about a [`centre`](Searcher::centre) of their own, which is subtracted before they become `f32`; points of `f32` about an
-/// origin are searched about that origin. Queries are relative to it too: [`Searcher::relative`] makes them of coordinates of `f64`.
+/// **Large coordinates**: points of `f64` are searched about a [`centre`](Searcher::centre) of
+/// their own, which is subtracted before they become `f32`; points of `f32` about an origin are
+/// searched about that origin. Queries are relative to it too: [`Searcher::relative`] makes them of
+/// coordinates of `f64`.
 ///
-/// **Limits**: fewer than 2^30 points; points of `f64` are in host memory. Points and queries that are not finite have no neighbours, nor have distances whose square overflows.
+/// **Limits**: fewer than 2^30 points; points of `f64` are in host memory. Points and queries that
+/// are not finite have no neighbours, nor have distances whose square overflows.
 ///
-/// **Time**: with a tree a query looks at a number of points that grows with the logarithm of their number, also where many of them are copies or some are far away. A query that
-/// is equally far from all points but for rounding, such as the centre of a sphere, looks at all of them. On a GPU each call copies the queries there and the answers back.
+/// **Time**: with a tree a query looks at a number of points that grows with the logarithm of their
+/// number, also where many of them are copies or some are far away. A query that is equally far
+/// from all points but for rounding, such as the centre of a sphere, looks at all of them. On a GPU
+/// each call copies the queries there and the answers back.
 ///
 /// ```
 /// use pointmill::icp::{Search, Searcher};
@@ -71,10 +78,12 @@ enum Side {
 }
 
 impl Searcher {
-    /// Makes the points of a cloud ready on the device of `stream`, to which all work goes. The cloud is on the host or in memory of the device.
+    /// Makes the points of a cloud ready on the device of `stream`, to which all work goes. The
+    /// cloud is on the host or in memory of the device.
     ///
     /// # Errors
-    /// A cloud of `f64` in memory of a GPU, too many points, memory of another device; out of memory, a lost device.
+    /// A cloud of `f64` in memory of a GPU, too many points, memory of another device; out of
+    /// memory, a lost device.
     pub fn new<'a>(stream: &Stream, cloud: impl Into<Rows<'a>>, search: Search) -> Result<Self> {
         let (cloud, mut moved) = (cloud.into(), Vec::new());
         check(&cloud, stream)?;
@@ -155,7 +164,8 @@ impl Searcher {
         self.len == 0
     }
 
-    /// The nearest point of each query, within an inclusive distance in metres if there is one. **Order**: as the queries.
+    /// The nearest point of each query, within an inclusive distance in metres if there is one.
+    /// **Order**: as the queries.
     ///
     /// # Errors
     /// A distance that is negative or NaN; out of memory, a lost device.
@@ -182,10 +192,12 @@ impl Searcher {
         Ok(found)
     }
 
-    /// The `k` nearest points of each query, the nearest first; fewer where fewer lie within the inclusive distance. **Order**: as the queries.
+    /// The `k` nearest points of each query, the nearest first; fewer where fewer lie within the
+    /// inclusive distance. **Order**: as the queries.
     ///
     /// # Errors
-    /// A `k` that is not 1 to [`MAX_NEIGHBOURS_ON_CPU`], on a GPU to [`MAX_NEIGHBOURS`], a distance that is negative or NaN; out of memory, a lost device.
+    /// A `k` that is not 1 to [`MAX_NEIGHBOURS_ON_CPU`], on a GPU to [`MAX_NEIGHBOURS`], a distance
+    /// that is negative or NaN; out of memory, a lost device.
     pub fn neighbours(&self, queries: &[[f32; 3]], k: usize, max_distance: Option<f64>) -> Result<Vec<Vec<Neighbour>>> {
         let limit = limit_of(max_distance)?;
         self.check_number_of(k)?;
@@ -256,11 +268,14 @@ impl Side {
     }
 }
 
-/// The normal of each point of a cloud from its `k` nearest points, itself included: the direction in which these spread least.
+/// The normal of each point of a cloud from its `k` nearest points, itself included: the direction
+/// in which these spread least.
 ///
-/// **Shapes**: `[N, 3]` in metres to `[N, 3]` of length one. The sign is arbitrary. A point whose neighbourhood is no plane (fewer than three points, all at one place, or along a
-/// line), or that is not finite, gets zeros. **Determinism**: the same bits on every device, for any number of threads. **Limits**: those of [`Searcher`], which returns normals
-/// too, where the points get queries as well.
+/// **Shapes**: `[N, 3]` in metres to `[N, 3]` of length one. The sign is arbitrary. A point whose
+/// neighbourhood is no plane (fewer than three points, all at one place, or along a line), or that
+/// is not finite, gets zeros. **Determinism**: the same bits on every device, for any number of
+/// threads. **Limits**: those of [`Searcher`], which returns normals too, where the points get
+/// queries as well.
 ///
 /// # Errors
 /// A `k` that is not 1 to [`MAX_NEIGHBOURS`]; else as [`Searcher::new`].

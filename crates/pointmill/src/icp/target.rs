@@ -11,9 +11,11 @@ use crate::{Argument, Pose, Result, Rows};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// A target made ready on the device of a stream: its tree and its normals are made once, for any number of sources and guesses.
+/// A target made ready on the device of a stream: its tree and its normals are made once, for any
+/// number of sources and guesses.
 ///
-/// It keeps the points of every stage of the schedule; the CPU makes all stages at once, a GPU each stage when it is first needed. **Determinism**: an alignment is that of
+/// It keeps the points of every stage of the schedule; the CPU makes all stages at once, a GPU each
+/// stage when it is first needed. **Determinism**: an alignment is that of
 /// [`align`](super::align), bit by bit, but for [`Iteration::searched`](super::Iteration::searched) and times. **Threads**: several threads may align at a time; on the CPU they
 /// work side by side, on a GPU one after the other.
 ///
@@ -54,11 +56,13 @@ impl Target {
 
     /// As [`Target::new`], with normals of the caller: `[N, 3]`, one for each point of `cloud`.
     ///
-    /// Normals are scaled to length one, and their sign does not matter. Pairs with a point whose normal is zero or not finite do not count. Stages with voxels
-    /// make normals of their own, because their points are means.
+    /// Normals are scaled to length one, and their sign does not matter. Pairs with a point whose
+    /// normal is zero or not finite do not count. Stages with voxels make normals of their own,
+    /// because their points are means.
     ///
     /// # Errors
-    /// As [`Target::new`]; another number of normals than points, or point-to-point, which uses none.
+    /// As [`Target::new`]; another number of normals than points, or point-to-point, which uses
+    /// none.
     ///
     /// ```
     /// use pointmill::icp::{IcpParams, Target};
@@ -104,7 +108,8 @@ impl Target {
     /// The pose that brings `source` onto the target, from a guess; see [`align`](super::align).
     ///
     /// # Errors
-    /// A guess that is not rigid, a source beyond the limits, or in memory of another device; out of memory, a lost device. The target stays as it is.
+    /// A guess that is not rigid, a source beyond the limits, or in memory of another device; out
+    /// of memory, a lost device. The target stays as it is.
     pub fn align<'a>(&self, source: impl Into<Rows<'a>>, guess: &Pose) -> Result<Registration> {
         let source = source.into();
         let start = Instant::now();
@@ -115,7 +120,8 @@ impl Target {
         match &self.side {
             Side::Host(target) => self.stream.device().install(|| target.align(&source, params, guess)),
             Side::Device(work) => {
-                // A stage that a failed call left half-made is not marked as made, and is made anew.
+                // A stage that a failed call left half-made is not marked as made, and is made
+                // anew.
                 let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
                 self.stream.in_order(&[source.stream()], || work.align_onto(start, &source, params, guess))
             }

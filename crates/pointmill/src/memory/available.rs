@@ -1,5 +1,6 @@
-//! How much memory there is for more: a system that promises more than it has (`vm.overcommit_memory=1`, as on nodes of Kubernetes) refuses
-//! nothing, and ends the process when the memory is written to.
+//! How much memory there is for more: a system that promises more than it has
+//! (`vm.overcommit_memory=1`, as on nodes of Kubernetes) refuses nothing, and ends the process when
+//! the memory is written to.
 
 use std::fs;
 use std::iter::successors;
@@ -22,7 +23,8 @@ fn available() -> Option<u64> {
     available_in(Path::new("/"))
 }
 
-/// The least of what the machine and the control groups of the process leave, by the files of Linux below `root`.
+/// The least of what the machine and the control groups of the process leave, by the files of Linux
+/// below `root`.
 fn available_in(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let left = groups.lines().flat_map(|line| {
@@ -47,8 +49,8 @@ fn left_in_machine(file: &Path) -> Option<u64> {
     Some(kilobytes("MemAvailable:")?.saturating_add(kilobytes("SwapFree:").unwrap_or(0)))
 }
 
-/// The least that a group and the groups around it leave. In a container the path may be one of the host, which is not there; then the
-/// container's own group is at the top.
+/// The least that a group and the groups around it leave. In a container the path may be one of the
+/// host, which is not there; then the container's own group is at the top.
 fn left_in_groups(top: &Path, path: &str, [limit, used, prefix]: [&str; 3]) -> Option<u64> {
     let inner: PathBuf = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_))).collect();
     let folders = successors(Some(top.join(inner)), |folder| folder.parent().map(Path::to_path_buf));

@@ -14,24 +14,30 @@ use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, state};
 pub struct NdtAlignParams {
     /// Most steps. Default 30.
     pub max_iterations: usize,
-    /// Longest step: the length of all six numbers of the pose, metres and radians alike. Default 0.1.
+    /// Longest step: the length of all six numbers of the pose, metres and radians alike. Default
+    /// 0.1.
     pub step_size: f64,
     /// A shorter step ends the alignment. Default 0.01.
     pub epsilon: f64,
-    /// Holds the pose along the way of a vehicle, where the scan does not. Default none; it belongs to a call, so that files of parameters do not have it.
+    /// Holds the pose along the way of a vehicle, where the scan does not. Default none; it belongs
+    /// to a call, so that files of parameters do not have it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub regularization: Option<NdtRegularization>,
 }
 
-/// Holds a pose near a base pose in the direction that the base faces, its x axis: the score is less by `scale` times the number of points, times the square of the distance along it in
-/// metres. What the scan says across stays as it is, and the scores, Hessian and covariance of the result are those of the scan alone.
+/// Holds a pose near a base pose in the direction that the base faces, its x axis: the score is
+/// less by `scale` times the number of points, times the square of the distance along it in metres.
+/// What the scan says across stays as it is, and the scores, Hessian and covariance of the result
+/// are those of the scan alone.
 ///
-/// **Source**: the regularization of Autoware's `ndt_scan_matcher`, which counts the terms of the points in place of the points.
+/// **Source**: the regularization of Autoware's `ndt_scan_matcher`, which counts the terms of the
+/// points in place of the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NdtRegularization {
     /// Where the vehicle is by another source, such as GNSS: `target_from_source`.
     pub base: Pose,
-    /// The part of the score that a metre from the base costs, for each point; finite, 0 or more. Autoware's is 0.01.
+    /// The part of the score that a metre from the base costs, for each point; finite, 0 or more.
+    /// Autoware's is 0.01.
     pub scale: f64,
 }
 
@@ -84,8 +90,9 @@ impl NdtAlignParams {
 
 /// The pose of a scan in a map, and how certain it is.
 ///
-/// **Hessian**: second derivatives of minus the score by x, y, z in metres and roll, pitch, yaw in radians. **Covariance**: the inverse of the Hessian where that is positive
-/// definite, by this map and scan alone.
+/// **Hessian**: second derivatives of minus the score by x, y, z in metres and roll, pitch, yaw in
+/// radians. **Covariance**: the inverse of the Hessian where that is positive definite, by this map
+/// and scan alone.
 pub type NdtRegistration = Registration<NdtFit>;
 
 /// A scan about its origin, and its alignments.

@@ -7,10 +7,12 @@ use pointmill_core::ndt::{MAX_CELL, cell_of};
 use std::collections::BTreeMap;
 
 impl NdtMoments {
-    /// The moments in parts, one for each occupied block: a square of `edge` times `edge` cells of the plane, with all cells above and below.
+    /// The moments in parts, one for each occupied block: a square of `edge` times `edge` cells of
+    /// the plane, with all cells above and below.
     ///
-    /// A block is named by its place along x and y; block (0, 0) has the cells from 0 to below `edge`. The points that are not finite count in the first block, or in block (0, 0) if
-    /// there is no cell. So the parts of all inputs, merged in any order, are the moments of all inputs.
+    /// A block is named by its place along x and y; block (0, 0) has the cells from 0 to below
+    /// `edge`. The points that are not finite count in the first block, or in block (0, 0) if there
+    /// is no cell. So the parts of all inputs, merged in any order, are the moments of all inputs.
     ///
     /// **Order**: by (y, x) of the block.
     ///

@@ -9,13 +9,16 @@ use pointmill_core::ndt::NdtLattice;
 
 /// The grid of a cloud in cells of `resolution` metres.
 ///
-/// **Shapes, units and frames**: see [`Rows`]; metres, in the frame of the points. If the cloud is about an origin, the grid [is too](NdtBuilder::about). **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
-/// points.
+/// **Shapes, units and frames**: see [`Rows`]; metres, in the frame of the points. If the cloud is
+/// about an origin, the grid [is too](NdtBuilder::about). **Order and determinism**: rows by (z, y,
+/// x); the same bits on every device, in any order of points.
 ///
-/// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell, fewer than 2^31 points a call.
+/// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell, fewer
+/// than 2^31 points a call.
 ///
 /// # Errors
-/// A resolution that makes no lattice, parameters out of range, a point outside of the lattice, too many in a cell; out of memory, a lost device.
+/// A resolution that makes no lattice, parameters out of range, a point outside of the lattice, too
+/// many in a cell; out of memory, a lost device.
 ///
 /// ```
 /// use pointmill::ndt::{NdtParams, ndt_grid};
@@ -40,7 +43,8 @@ pub fn ndt_grid<'a>(
 
 /// Adds up clouds on a device, and makes grids of the sums; keeps its memory between clouds.
 ///
-/// A call that fails for its arguments or for memory adds nothing, and the builder has what it had. Where a device fails in the middle of a call, the builder may hold a part of its points: all
+/// A call that fails for its arguments or for memory adds nothing, and the builder has what it had.
+/// Where a device fails in the middle of a call, the builder may hold a part of its points: all
 /// calls but [`NdtBuilder::clear`] then return an error.
 ///
 /// ```
@@ -91,7 +95,8 @@ impl NdtBuilder {
 
     /// The builder without points, for cells about another origin, in metres.
     ///
-    /// The origin is subtracted from every point in `f64`, unless the points are about it already. Cells and means are about it; moments and grids keep it.
+    /// The origin is subtracted from every point in `f64`, unless the points are about it already.
+    /// Cells and means are about it; moments and grids keep it.
     ///
     /// # Errors
     /// An origin that is not finite; out of memory.
@@ -109,10 +114,12 @@ impl NdtBuilder {
         Self::of(&self.stream, self.lattice.about(origin), self.params)
     }
 
-    /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
+    /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and
+    /// counted.
     ///
     /// # Errors
-    /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call
+    /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points
+    /// or more in all, out of memory; nothing was added then. A lost device; a builder that a call
     /// failed on half-way.
     pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
         let cloud = cloud.into();
@@ -129,7 +136,8 @@ impl NdtBuilder {
     /// Adds the points of moments, wherever they were made.
     ///
     /// # Errors
-    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call failed on half-way.
+    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all, out of
+    /// memory; nothing was added then. A lost device; a builder that a call failed on half-way.
     pub fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
         same(&self.lattice, moments.lattice())?;
         match &mut self.path {
@@ -165,7 +173,8 @@ impl NdtBuilder {
     /// The sums of the points so far, on the host.
     ///
     /// # Errors
-    /// Out of memory, or whatever the device's work ran into; a builder that a call failed on half-way.
+    /// Out of memory, or whatever the device's work ran into; a builder that a call failed on
+    /// half-way.
     pub fn moments(&mut self) -> Result<NdtMoments> {
         match &mut self.path {
             Path::Cpu(moments) => moments.copied(),

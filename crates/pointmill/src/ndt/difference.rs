@@ -5,7 +5,8 @@ use crate::Result;
 use pointmill_core::array::{ArrayView, NamedArrays};
 
 impl NdtGrid {
-    /// The names of the arrays of a map that differ from another grid's in any bit, and `report` if what was counted differs. Waits for both devices.
+    /// The names of the arrays of a map that differ from another grid's in any bit, and `report` if
+    /// what was counted differs. Waits for both devices.
     ///
     /// # Errors
     /// As [`NdtGrid::read`].

@@ -10,13 +10,15 @@ record! {
     pub struct NdtFit {
         /// The score divided by the number of points.
         pub transform_probability: f64,
-        /// Nearest voxel transformation likelihood: the mean of the largest term of each point that has one.
+        /// Nearest voxel transformation likelihood: the mean of the largest term of each point that
+        /// has one.
         pub nvtl: f64,
         /// The sum of all terms.
         pub score: f64,
         /// The number of points with a cell within reach.
         pub hits: usize,
-        /// The largest number of steps in succession that turned back, each on the one before; 0 where nothing was aligned.
+        /// The largest number of steps in succession that turned back, each on the one before; 0
+        /// where nothing was aligned.
         pub oscillations: usize,
     }
 }

@@ -27,10 +27,13 @@ names!(Neighbourhood { One = "1", Seven = "7", TwentySeven = "27" });
 
 /// Cells of normal distributions on a device, with an index of them: a map to match scans against.
 ///
-/// **Large coordinates**: a grid [about an origin](super::NdtBuilder::about) has its cells and means about it. Scans, points and poses come and go as they are, in the frame of
-/// the map, without the origin subtracted. A scan about an origin of its own is aligned about that one, so that its coordinates are small.
+/// **Large coordinates**: a grid [about an origin](super::NdtBuilder::about) has its cells and
+/// means about it. Scans, points and poses come and go as they are, in the frame of the map,
+/// without the origin subtracted. A scan about an origin of its own is aligned about that one, so
+/// that its coordinates are small.
 ///
-/// **Order**: rows by (z, y, x) of the cell. **Determinism**: all answers have the same bits on every device, for any number of threads and in every run.
+/// **Order**: rows by (z, y, x) of the cell. **Determinism**: all answers have the same bits on
+/// every device, for any number of threads and in every run.
 ///
 /// ```
 /// use pointmill::ndt::{NdtAlignParams, NdtParams, ndt_grid};
@@ -75,11 +78,13 @@ impl NdtGrid {
         Ok(Self { stream: stream.clone(), lattice, report, place })
     }
 
-    /// A grid of cells that were made before, such as those of a file; of their values, `coords`, `mean` and `inverse` are what searches, scores and alignments use.
+    /// A grid of cells that were made before, such as those of a file; of their values, `coords`,
+    /// `mean` and `inverse` are what searches, scores and alignments use.
     ///
     /// # Errors
-    /// A lattice about an origin that is not finite; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, means outside of their
-    /// cells, inverses that are not positive definite.
+    /// A lattice about an origin that is not finite; arrays of different lengths, cells that do not
+    /// ascend by (z, y, x) or are outside of the lattice, means outside of their cells, inverses
+    /// that are not positive definite.
     pub fn from_cells(cells: NdtCells, lattice: NdtLattice, stream: &Stream) -> Result<Self> {
         check_origin(lattice.origin())?;
         check_cells(&cells, &lattice)?;
@@ -153,12 +158,14 @@ impl NdtGrid {
         self.search(points.into(), Near::Around(cells))
     }
 
-    /// All rows whose mean lies strictly within `radius` metres of each point; none for a point that is not finite.
+    /// All rows whose mean lies strictly within `radius` metres of each point; none for a point
+    /// that is not finite.
     ///
     /// **Shapes, order**: see [`NdtNeighbours`]. However large the radius is, no row is left out.
     ///
     /// # Errors
-    /// A radius that is not finite and positive; points on another device; too many rows; out of memory.
+    /// A radius that is not finite and positive; points on another device; too many rows; out of
+    /// memory.
     pub fn radius_search<'a>(&self, points: impl Into<Rows<'a>>, radius: f64) -> Result<NdtNeighbours> {
         if !(radius.is_finite() && radius > 0.0) {
             return Err(Error::argument(Argument::Radius, "a finite radius > 0 m", radius));
@@ -177,9 +184,11 @@ impl NdtGrid {
         }
     }
 
-    /// How well a scan fits at each of some poses. Each point is scored against every cell whose mean lies within the edge of a cell from it.
+    /// How well a scan fits at each of some poses. Each point is scored against every cell whose
+    /// mean lies within the edge of a cell from it.
     ///
-    /// **Units and frames**: the scan in metres, in the frame of the sensor; each pose takes that frame to the frame of the map. **Order**: as the poses.
+    /// **Units and frames**: the scan in metres, in the frame of the sensor; each pose takes that
+    /// frame to the frame of the map. **Order**: as the poses.
     ///
     /// # Errors
     /// A pose that is not rigid; a scan on another device; out of memory.
@@ -206,7 +215,8 @@ impl NdtGrid {
         memory::collect(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)))
     }
 
-    /// The sum of each point's terms at a pose, and the largest term; zeros for a point without a cell within reach.
+    /// The sum of each point's terms at a pose, and the largest term; zeros for a point without a
+    /// cell within reach.
     ///
     /// # Errors
     /// As [`NdtGrid::score`].
@@ -226,10 +236,12 @@ impl NdtGrid {
 
     /// The pose near each of some guesses at which a scan fits best.
     ///
-    /// **Method**: Newton's, damped as Levenberg and Marquardt do, with steps of limited length; no step makes the fit worse.
+    /// **Method**: Newton's, damped as Levenberg and Marquardt do, with steps of limited length; no
+    /// step makes the fit worse.
     ///
-    /// **Units, frames and order**: as [`NdtGrid::score`]. A scan that meets no cell keeps its guess, with the status [`NoPairs`](crate::registration::Status::NoPairs).
-    /// **Waiting**: on a GPU the host waits once for every eight steps.
+    /// **Units, frames and order**: as [`NdtGrid::score`]. A scan that meets no cell keeps its
+    /// guess, with the status [`NoPairs`](crate::registration::Status::NoPairs). **Waiting**: on a
+    /// GPU the host waits once for every eight steps.
     ///
     /// # Errors
     /// Parameters out of range; else as [`NdtGrid::score`].
@@ -247,13 +259,16 @@ impl NdtGrid {
 
     /// As [`NdtGrid::align`], of many scans in one call, each with its guesses.
     ///
-    /// **Order**: as the scans, and for each scan as its guesses. **Determinism**: each result has the bits that [`NdtGrid::align`] returns for its scan. On the CPU threads share
-    /// the alignments. On a GPU each step of all alignments is one launch, and the host waits once for every eight steps of all; blocks are counted by the largest scan, so that
-    /// scans of similar size are the fastest.
+    /// **Order**: as the scans, and for each scan as its guesses. **Determinism**: each result has
+    /// the bits that [`NdtGrid::align`] returns for its scan. On the CPU threads share the
+    /// alignments. On a GPU each step of all alignments is one launch, and the host waits once for
+    /// every eight steps of all; blocks are counted by the largest scan, so that scans of similar
+    /// size are the fastest.
     ///
     /// # Errors
-    /// Outside: parameters out of range, out of memory, a lost device; then no scan has a result. Inside, for one scan: a guess that is not rigid, a scan on another device or about
-    /// an origin that is refused; the other scans have their results.
+    /// Outside: parameters out of range, out of memory, a lost device; then no scan has a result.
+    /// Inside, for one scan: a guess that is not rigid, a scan on another device or about an origin
+    /// that is refused; the other scans have their results.
     ///
     /// ```
     /// use pointmill::ndt::{NdtAlignParams, NdtParams, ndt_grid};
@@ -337,7 +352,8 @@ impl NdtGrid {
     }
 }
 
-/// Whether a matrix is the inverse of a covariance but for rounding, which with an eigenvalue ratio of zero may leave the least eigenvalue below zero.
+/// Whether a matrix is the inverse of a covariance but for rounding, which with an eigenvalue ratio
+/// of zero may leave the least eigenvalue below zero.
 fn is_inverse(matrix: &[f64; 6], edge: f64) -> bool {
     let [least, _, largest] = eigen(*matrix).values;
     // Terms are powers of e, computed up to 700, and points are scored up to an edge from a mean.

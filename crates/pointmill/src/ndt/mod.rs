@@ -1,17 +1,21 @@
-//! Grids of normal distributions: a cloud as cells of mean and inverse covariance, to match scans against.
+//! Grids of normal distributions: a cloud as cells of mean and inverse covariance, to match scans
+//! against.
 //!
 //! [`ndt_grid`] makes a grid of a cloud, [`NdtBuilder`] one of many, and keeps its memory. An [`NdtGrid`] finds cells near points, scores scans at poses and aligns them.
 //!
 //! [`NdtMoments`] are the sums over the points of each cell, in whole numbers: the same bits for any order of points, any number of threads, any device and any way of cutting a cloud
-//! into parts. They can be added up, taken away again, and turned into statistics with [`NdtMoments::finish`].
+//! into parts. They can be added up, taken away again, and turned into statistics with
+//! [`NdtMoments::finish`].
 //!
-//! **Units and frames**: metres, in the frame of the points, whichever it is. The lattice of cells is anchored at that frame's zero, so that tiles of a map that were
-//! summed apart fit each other.
+//! **Units and frames**: metres, in the frame of the points, whichever it is. The lattice of cells
+//! is anchored at that frame's zero, so that tiles of a map that were summed apart fit each other.
 //!
-//! **Waiting**: on a GPU adding a cloud waits once, to learn whether all cells had room, and finishing a grid once more, for its number of rows. A search waits to learn how long
-//! its lists are.
+//! **Waiting**: on a GPU adding a cloud waits once, to learn whether all cells had room, and
+//! finishing a grid once more, for its number of rows. A search waits to learn how long its lists
+//! are.
 //!
-//! **Source**: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009; the names and defaults of Autoware's `ndt_scan_matcher`.
+//! **Source**: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009; the names and
+//! defaults of Autoware's `ndt_scan_matcher`.
 //!
 //! ```
 //! use pointmill::Rows;

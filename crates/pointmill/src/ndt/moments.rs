@@ -8,9 +8,11 @@ use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, cell_of, key_of}
 
 /// Sums over the points of each occupied cell.
 ///
-/// **Determinism**: integers, so that points, parts and threads may come in any order; equal points give equal moments, bit by bit. **Order**: cells by (z, y, x).
+/// **Determinism**: integers, so that points, parts and threads may come in any order; equal points
+/// give equal moments, bit by bit. **Order**: cells by (z, y, x).
 ///
-/// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell; past these a call is an error and nothing changes.
+/// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell; past
+/// these a call is an error and nothing changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NdtMoments {
     lattice: NdtLattice,
@@ -28,7 +30,8 @@ impl NdtMoments {
         Ok(Self { lattice: lattice_of(resolution)?, sums: Vec::new(), points: 0, non_finite: 0 })
     }
 
-    /// No points yet, in the same cells about another origin, in metres; see [`NdtBuilder::about`](super::NdtBuilder::about).
+    /// No points yet, in the same cells about another origin, in metres; see
+    /// [`NdtBuilder::about`](super::NdtBuilder::about).
     ///
     /// # Errors
     /// An origin that is not finite.
@@ -37,10 +40,12 @@ impl NdtMoments {
         Ok(Self::of(self.lattice.about(origin), Vec::new(), 0, 0))
     }
 
-    /// Moments from a table, such as one that was read from a file; [`NdtMoments::table`] is the way back.
+    /// Moments from a table, such as one that was read from a file; [`NdtMoments::table`] is the
+    /// way back.
     ///
     /// # Errors
-    /// Cells that do not ascend or are outside of the lattice, counts out of range, sums that so many points cannot have; numbers of points that do not add up.
+    /// Cells that do not ascend or are outside of the lattice, counts out of range, sums that so
+    /// many points cannot have; numbers of points that do not add up.
     ///
     /// ```
     /// use pointmill::Rows;
@@ -79,10 +84,12 @@ impl NdtMoments {
         Ok(Self { sums, ..Self::of(self.lattice, Sums::new(), self.points, self.non_finite) })
     }
 
-    /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
+    /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and
+    /// counted.
     ///
     /// # Errors
-    /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
+    /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was
+    /// added then.
     pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
         let cloud = cloud.into();
         cloud.check_points(Argument::Points, &crate::Device::cpu().stream()?)?;
@@ -97,7 +104,8 @@ impl NdtMoments {
     /// Adds the points of others.
     ///
     /// # Errors
-    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all; nothing was added then.
+    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all; nothing
+    /// was added then.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.same_lattice(other)?;
         let points = more_points([self.points, self.non_finite], [other.points, other.non_finite])?;
@@ -109,7 +117,8 @@ impl NdtMoments {
     /// Takes away points that were added.
     ///
     /// # Errors
-    /// Moments of another lattice, or of points that are not among these, as far as sums can tell; nothing was taken away then.
+    /// Moments of another lattice, or of points that are not among these, as far as sums can tell;
+    /// nothing was taken away then.
     pub fn subtract(&mut self, part: &Self) -> Result<()> {
         self.same_lattice(part)?;
         if part.points > self.points || part.non_finite > self.non_finite {
@@ -177,7 +186,8 @@ pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
     })
 }
 
-/// Numbers of points, and of those that are not finite, with more of both. Those of a file can be anything.
+/// Numbers of points, and of those that are not finite, with more of both. Those of a file can be
+/// anything.
 pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> {
     let [points, non_finite] = [0, 1].map(|i| before[i].checked_add(more[i]));
     points.zip(non_finite).map(|(points, non_finite)| [points, non_finite]).ok_or_else(|| {

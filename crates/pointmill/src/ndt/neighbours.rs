@@ -5,7 +5,8 @@ use crate::{Argument, Error, Result};
 
 /// Rows of a grid near points, as lists side by side, on the grid's device.
 ///
-/// The rows near point `i` are elements `row_splits[i]` to `row_splits[i + 1]` of `rows`. **Order**: that of points; within a radius the nearest row first, of equally near ones the
+/// The rows near point `i` are elements `row_splits[i]` to `row_splits[i + 1]` of `rows`.
+/// **Order**: that of points; within a radius the nearest row first, of equally near ones the
 /// first; around a cell ascending.
 ///
 /// **Limits**: fewer than 2^30 elements in all.

@@ -9,11 +9,13 @@ use pointmill_core::ndt::{Covariance, StatsParams};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NdtParams {
-    /// The definition of a cell's covariance. Default Autoware's, with which alignments converge from farther away.
+    /// The definition of a cell's covariance. Default Autoware's, with which alignments converge
+    /// from farther away.
     pub covariance: Covariance,
     /// Cells of fewer points are left out. At least 1; default 6.
     pub min_points: u32,
-    /// Eigenvalues smaller than this ratio of the cell's largest are raised to it; 0 or more, less than 1. Default 0.01.
+    /// Eigenvalues smaller than this ratio of the cell's largest are raised to it; 0 or more, less
+    /// than 1. Default 0.01.
     pub eigen_ratio: f64,
 }
 

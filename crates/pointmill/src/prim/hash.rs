@@ -17,12 +17,15 @@ impl HashKey for u64 {
     type Kernel = kernels::InsertU64;
 }
 
-/// Puts the first `n` keys into a table of `capacity` entries on a GPU and returns the slot of each key and the table.
+/// Puts the first `n` keys into a table of `capacity` entries on a GPU and returns the slot of each
+/// key and the table.
 ///
-/// Equal keys get equal slots, different keys different ones; *which* slot depends on timing. A key that finds the table full gets `u32::MAX`.
+/// Equal keys get equal slots, different keys different ones; *which* slot depends on timing. A key
+/// that finds the table full gets `u32::MAX`.
 ///
 /// # Errors
-/// A buffer shorter than `n`, a capacity that is no power of two from 4 to 2^31, the CPU as device, out of memory.
+/// A buffer shorter than `n`, a capacity that is no power of two from 4 to 2^31, the CPU as device,
+/// out of memory.
 pub(super) fn hash_slots<K: HashKey>(keys: &Buffer<K>, n: usize, capacity: usize) -> Result<(Buffer<u32>, Buffer<K>)> {
     if keys.len() < n {
         return Err(Error::argument(Argument::Keys, format!("at least {n} elements"), keys.len()));

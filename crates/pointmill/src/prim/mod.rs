@@ -1,4 +1,5 @@
-//! Parallel primitives on a device: the radix sort for everybody, sums for the operators. Hash tables and prefix sums are parts of kernels, and alone in tests only.
+//! Parallel primitives on a device: the radix sort for everybody, sums for the operators. Hash
+//! tables and prefix sums are parts of kernels, and alone in tests only.
 
 #[cfg(test)]
 mod hash;

@@ -5,7 +5,8 @@ use crate::{Argument, Error, Result};
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{Length, compact as compact_kernel, scan as scan_kernel};
 
-/// Prefix sums of the first `n` elements on a GPU: element `i` of the result is the sum of the first `i`, the last one (`n`) the total.
+/// Prefix sums of the first `n` elements on a GPU: element `i` of the result is the sum of the
+/// first `i`, the last one (`n`) the total.
 ///
 /// **Limits**: the total stays below 2^30.
 ///
@@ -28,7 +29,8 @@ pub(super) fn exclusive_scan(input: &Buffer<u32>, n: usize) -> Result<Buffer<u32
     Ok(output)
 }
 
-/// The indices of the nonzero ones of the first `n` flags on a GPU, ascending, and their number (one element).
+/// The indices of the nonzero ones of the first `n` flags on a GPU, ascending, and their number
+/// (one element).
 ///
 /// # Errors
 /// A buffer shorter than `n`, the CPU as device, out of memory.

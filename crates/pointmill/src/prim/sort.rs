@@ -31,9 +31,11 @@ mod sealed {
 
 /// Sorts pairs of a key and a `u32` on a GPU, and keeps its memory for the next time.
 ///
-/// **Order and determinism**: ascending by key, stable: pairs with equal keys stay in input order. The same result in every run.
+/// **Order and determinism**: ascending by key, stable: pairs with equal keys stay in input order.
+/// The same result in every run.
 ///
-/// **Limits**: 2^30 - 1 pairs. Needs one more array of keys and one of values, and 1 KiB of state for each pass and tile of 4,096 pairs (2,048 with 64-bit keys).
+/// **Limits**: 2^30 - 1 pairs. Needs one more array of keys and one of values, and 1 KiB of state
+/// for each pass and tile of 4,096 pairs (2,048 with 64-bit keys).
 ///
 /// **Source**: Adinets and Merrill, Onesweep, 2022.
 #[derive(Debug)]
@@ -107,7 +109,8 @@ impl<K: SortKey> Sorter<K> {
     /// Zeroes the state and queues the passes, which leave the sorted pairs in `output`.
     ///
     /// # Safety
-    /// `input` and `output` hold `n.bound` pairs (`input.values` may be null); they may be the same if the number of passes is even.
+    /// `input` and `output` hold `n.bound` pairs (`input.values` may be null); they may be the same
+    /// if the number of passes is even.
     /// [`Sorter::reserve`] was called for as many pairs and passes.
     #[doc(hidden)]
     pub unsafe fn enqueue(&mut self, input: Pairs<K>, output: Pairs<K>, n: Length, passes: u32) -> Result<()> {

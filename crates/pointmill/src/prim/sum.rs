@@ -9,7 +9,8 @@ const TREES: usize = 4;
 /// Values of a tree.
 pub(crate) const BLOCK: usize = TREE as usize;
 
-/// Sums over `n` values, in the order of the kernels: each half of a warp's values is added to the other, then those of the two warps of a tree; the trees in chains, and these by halves.
+/// Sums over `n` values, in the order of the kernels: each half of a warp's values is added to the
+/// other, then those of the two warps of a tree; the trees in chains, and these by halves.
 ///
 /// # Errors
 /// Memory for the sums of trees that is refused.

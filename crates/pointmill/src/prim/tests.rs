@@ -1,10 +1,12 @@
-//! Primitives against plain host code, below, at and above the sizes of lanes, warps, blocks and tiles.
+//! Primitives against plain host code, below, at and above the sizes of lanes, warps, blocks and
+//! tiles.
 
 use super::*;
 use crate::testing::{Random, kernel_devices};
 use pointmill_kernels::simt::twin::set_block_order;
 
-/// Around everything that has a size: warp 32, block 256, compaction tile 1024, scan tile 2048, sort tile 4096.
+/// Around everything that has a size: warp 32, block 256, compaction tile 1024, scan tile 2048,
+/// sort tile 4096.
 const SIZES: &[usize] =
     &[0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 20_001];
 

@@ -6,17 +6,20 @@ use crate::{Argument, Error, Result};
 use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
 
 array_names! {
-    /// An array of a result, with B boxes of ox, oy, oz voxels, C channels, M points a voxel, and R voxels that are not empty. Which there are is a matter of [`RoiLayout`].
+    /// An array of a result, with B boxes of ox, oy, oz voxels, C channels, M points a voxel, and R
+    /// voxels that are not empty. Which there are is a matter of [`RoiLayout`].
     pub enum RoiArray {
         /// `[B, ox, oy, oz, C]`, or `[R, C]` if sparse, in the features' type: the pooled features.
         Pooled = "pooled",
         /// As `pooled`, `i32`, for maxima: the point that each came from, or -1.
         Argmax = "argmax",
-        /// `[B, ox, oy, oz, M + 1]` `i32`, dense with lists: the count, then the kept points, then zeros.
+        /// `[B, ox, oy, oz, M + 1]` `i32`, dense with lists: the count, then the kept points, then
+        /// zeros.
         PointIndices = "point_indices",
         /// `[R, 4]` `i32`, sparse: box, ix, iy, iz.
         Coords = "coords",
-        /// `[B * ox * oy * oz + 1]` or `[R + 1]` `i64`, CSR and sparse with lists: where each row's points start.
+        /// `[B * ox * oy * oz + 1]` or `[R + 1]` `i64`, CSR and sparse with lists: where each row's
+        /// points start.
         RowSplits = "row_splits",
         /// `[K]` `i32`, CSR and sparse with lists: the kept points of all rows.
         Indices = "indices",

@@ -8,9 +8,11 @@ use crate::{Argument, Error, Result};
 ///
 /// **Shapes, units and frames**: see [`Scene`].
 ///
-/// **Order and determinism**: lists ascend; the same bits everywhere. The test is that of [pooling](super): faces closed in z, open in x and y; what is not finite is outside.
+/// **Order and determinism**: lists ascend; the same bits everywhere. The test is that of
+/// [pooling](super): faces closed in z, open in x and y; what is not finite is outside.
 ///
-/// **Limits**: fewer than 2^31 boxes and points, and 2^30 pairs of a point and a box that holds it for lists by point.
+/// **Limits**: fewer than 2^31 boxes and points, and 2^30 pairs of a point and a box that holds it
+/// for lists by point.
 ///
 /// ```
 /// use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
@@ -138,7 +140,8 @@ impl PointsInBoxes {
     /// The lowest box that holds each point, or -1: `[N]`.
     ///
     /// # Errors
-    /// Boxes and points that are not such (see [`Scene`]); a buffer on another device; out of memory.
+    /// Boxes and points that are not such (see [`Scene`]); a buffer on another device; out of
+    /// memory.
     pub fn part(&mut self, scene: Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
         self.check(&scene, out.stream())?;
         let params = self.params;
@@ -155,7 +158,8 @@ impl PointsInBoxes {
         self.run(&scene, out, |gpu, out| gpu.count(&scene, params, out), |out| cpu::count(&scene, params, out))
     }
 
-    /// All boxes of each point as bits: `[N, ceil(B / 32)]`, box `b` in bit `b % 32` of word `b / 32`.
+    /// All boxes of each point as bits: `[N, ceil(B / 32)]`, box `b` in bit `b % 32` of word
+    /// `b / 32`.
     ///
     /// # Errors
     /// As [`PointsInBoxes::part`].
@@ -165,7 +169,8 @@ impl PointsInBoxes {
         self.run(&scene, out, |gpu, out| gpu.bits(&scene, params, out), |out| cpu::bits(&scene, params, out))
     }
 
-    /// All boxes of each point as lists: a row for each point. On a GPU this waits, to learn how long the lists are.
+    /// All boxes of each point as lists: a row for each point. On a GPU this waits, to learn how
+    /// long the lists are.
     ///
     /// # Errors
     /// As [`PointsInBoxes::part`].
@@ -178,7 +183,8 @@ impl PointsInBoxes {
         Ok(())
     }
 
-    /// The points of each box: a row for each box. On a GPU this waits, to learn how long the lists are.
+    /// The points of each box: a row for each box. On a GPU this waits, to learn how long the lists
+    /// are.
     ///
     /// # Errors
     /// As [`PointsInBoxes::part`].

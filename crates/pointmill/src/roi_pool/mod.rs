@@ -1,21 +1,28 @@
-//! RoI-aware pooling: the points in each oriented box, binned into the box's voxels, and their features pooled. With it, points in boxes.
+//! RoI-aware pooling: the points in each oriented box, binned into the box's voxels, and their
+//! features pooled. With it, points in boxes.
 //!
-//! A [`RoiPooler`] keeps its memory between calls; [`roi_pool`] is the one-shot form; [`PointsInBoxes`] answers which points lie in which box. The same input
-//! gives the same bits on every device, in every run and with any number of threads, gradients included.
+//! A [`RoiPooler`] keeps its memory between calls; [`roi_pool`] is the one-shot form;
+//! [`PointsInBoxes`] answers which points lie in which box. The same input gives the same bits on
+//! every device, in every run and with any number of threads, gradients included.
 //!
 //! # Inside, and in which voxel
-//! See [`OrientedBox`](pointmill_core::OrientedBox): `f32`, faces closed in z and open in x and y. NaN and infinite points are outside. Boxes with a value that is not
-//! finite or a size that is not positive hold nothing, and are counted.
+//! See [`OrientedBox`](pointmill_core::OrientedBox): `f32`, faces closed in z and open in x and y.
+//! NaN and infinite points are outside. Boxes with a value that is not finite or a size that is not
+//! positive hold nothing, and are counted.
 //!
 //! # Order and caps
-//! The points of a voxel are listed by ascending index. The first `max_points_per_voxel` are kept; with 0 none is. Points that are not kept are neither pooled nor given a gradient.
+//! The points of a voxel are listed by ascending index. The first `max_points_per_voxel` are kept;
+//! with 0 none is. Points that are not kept are neither pooled nor given a gradient.
 //!
 //! # Waiting
-//! On a GPU a call only queues work, with one exception: where boxes x points exceeds what the memory for lists was made for, the call waits to learn how long the
-//! lists are, and is repeated with more memory if there was too little. That memory is made for up to 2^24 pairs at first and grows as needed.
+//! On a GPU a call only queues work, with one exception: where boxes x points exceeds what the
+//! memory for lists was made for, the call waits to learn how long the lists are, and is repeated
+//! with more memory if there was too little. That memory is made for up to 2^24 pairs at first and
+//! grows as needed.
 //!
 //! # Source
-//! The semantics of mmcv's `roiaware_pool3d` (Shi et al., PartA2, 2020), without its defects: 64-bit offsets, signed clamp, NaN outside, deterministic gradients.
+//! The semantics of mmcv's `roiaware_pool3d` (Shi et al., PartA2, 2020), without its defects:
+//! 64-bit offsets, signed clamp, NaN outside, deterministic gradients.
 
 mod arrays;
 mod cpu;
@@ -43,14 +50,17 @@ use scene::FEATURES;
 
 /// Pools the features of the points in each box.
 ///
-/// **Shapes**: see [`Scene`]; `features` `[N, C]`, C >= 1, of type `f32`, `f16` or `bf16`. The result, in the features' type, is described at [`RoiLayout`].
+/// **Shapes**: see [`Scene`]; `features` `[N, C]`, C >= 1, of type `f32`, `f16` or `bf16`. The
+/// result, in the features' type, is described at [`RoiLayout`].
 ///
 /// **Units and frames**: see [`Scene`].
 ///
-/// **Order and determinism**: see the [module](self). The maximum is the first of the largest values; NaN and minus infinity never win, and where nothing wins the
-/// result is 0 with `argmax` -1. The mean adds in `f32` in point order, divides once and is rounded once. Empty voxels are 0.
+/// **Order and determinism**: see the [module](self). The maximum is the first of the largest
+/// values; NaN and minus infinity never win, and where nothing wins the result is 0 with `argmax`
+/// -1. The mean adds in `f32` in point order, divides once and is rounded once. Empty voxels are 0.
 ///
-/// **Limits**: fewer than 2^31 boxes, points and channels, fewer than 2^32 voxels a box; offsets are 64-bit.
+/// **Limits**: fewer than 2^31 boxes, points and channels, fewer than 2^32 voxels a box; offsets
+/// are 64-bit.
 ///
 /// # Errors
 /// Parameters out of range, arrays that do not fit together, out of memory, a lost device.
@@ -83,8 +93,10 @@ pub fn roi_pool<'a>(
 
 /// Pools call after call, and keeps its memory.
 ///
-/// On a GPU calls can be recorded in a graph ([`Stream::capture`]), but for the gradient of a sparse result, which waits. A graph with `run` or `locate` locates its scene whenever
-/// it is launched; the result recorded with it belongs to that scene, and results of calls after the recording no longer to any: use another pooler for those.
+/// On a GPU calls can be recorded in a graph ([`Stream::capture`]), but for the gradient of a
+/// sparse result, which waits. A graph with `run` or `locate` locates its scene whenever it is
+/// launched; the result recorded with it belongs to that scene, and results of calls after the
+/// recording no longer to any: use another pooler for those.
 ///
 /// [`RoiPooler::run`] does all at once. [`RoiPooler::locate`] finds the voxel of each point, after which [`RoiPooler::pool`] may be called any number of times, for other
 /// features or the other mode, and [`RoiPooler::backward`] for the gradient.
@@ -163,7 +175,8 @@ impl RoiPooler {
     /// Pools features over the voxels of the located scene.
     ///
     /// # Errors
-    /// No located scene; features of another number of rows or on another device, no channels; `pooled` from another device; out of memory.
+    /// No located scene; features of another number of rows or on another device, no channels;
+    /// `pooled` from another device; out of memory.
     pub fn pool<'a>(&mut self, features: impl Into<Rows<'a>>, mode: PoolMode, pooled: &mut RoiPooled) -> Result<()> {
         let features = features.into();
         if self.scene == 0 {
@@ -205,7 +218,8 @@ impl RoiPooler {
         })
     }
 
-    /// Calls `arrays` once in the course of the call, before anything is written to the result, and returns what it does.
+    /// Calls `arrays` once in the course of the call, before anything is written to the result, and
+    /// returns what it does.
     fn run_checked<R, E: From<Error>>(
         &mut self,
         scene: Scene<'_>,
@@ -272,13 +286,16 @@ impl RoiPooler {
 
     /// The gradient of the features, `[N, C]`, from that of a result pooled from the located scene.
     ///
-    /// **Shapes**: `grad_pooled` has the rows (`[B, ox, oy, oz, C]` or `[R, C]`) and the type of `pooled`.
+    /// **Shapes**: `grad_pooled` has the rows (`[B, ox, oy, oz, C]` or `[R, C]`) and the type of
+    /// `pooled`.
     ///
-    /// **Order and determinism**: the gradient of a maximum goes to the point it came from, that of a mean in equal parts to the kept points. A point's terms are added in
-    /// `f32` in the order of the boxes, from zero, and rounded once.
+    /// **Order and determinism**: the gradient of a maximum goes to the point it came from, that of
+    /// a mean in equal parts to the kept points. A point's terms are added in `f32` in the order of
+    /// the boxes, from zero, and rounded once.
     ///
     /// # Errors
-    /// A result that is not of the located scene; a gradient of another shape, type or device; out of memory.
+    /// A result that is not of the located scene; a gradient of another shape, type or device; out
+    /// of memory.
     pub fn backward<'a>(
         &mut self,
         pooled: &RoiPooled,

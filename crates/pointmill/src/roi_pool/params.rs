@@ -7,7 +7,8 @@ pub use pointmill_kernels::roi_pool::PoolMode;
 /// Most voxels of a box.
 pub const MAX_VOXELS: u64 = (1 << 32) - 1;
 
-/// Parameters of RoI-aware pooling: plain values, which [`RoiPoolParams::validate`] checks, and every pooler when it is made.
+/// Parameters of RoI-aware pooling: plain values, which [`RoiPoolParams::validate`] checks, and
+/// every pooler when it is made.
 ///
 /// With the feature `serde` they have the names that the command prints.
 ///
@@ -22,7 +23,8 @@ pub const MAX_VOXELS: u64 = (1 << 32) - 1;
 pub struct RoiPoolParams {
     /// Voxels of a box along its length, width and height; default 12 each.
     pub out_size: [u32; 3],
-    /// M, most points of a voxel: the first in input order stay; 0 keeps none. Default 127, for which a row of the dense layout has 128 numbers.
+    /// M, most points of a voxel: the first in input order stay; 0 keeps none. Default 127, for
+    /// which a row of the dense layout has 128 numbers.
     #[cfg_attr(feature = "serde", serde(rename = "max_points"))]
     pub max_points_per_voxel: u32,
     /// How features are reduced; default maximum.
@@ -37,16 +39,20 @@ pub struct RoiPoolParams {
     pub lists: bool,
 }
 
-/// The shape of a result, with B boxes, C channels and M of [`RoiPoolParams::max_points_per_voxel`].
+/// The shape of a result, with B boxes, C channels and M of
+/// [`RoiPoolParams::max_points_per_voxel`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RoiLayout {
-    /// `pooled`, `argmax` `[B, ox, oy, oz, C]`; `point_indices` `[B, ox, oy, oz, M + 1]`: the count, then the kept points, then zeros.
+    /// `pooled`, `argmax` `[B, ox, oy, oz, C]`; `point_indices` `[B, ox, oy, oz, M + 1]`: the
+    /// count, then the kept points, then zeros.
     #[default]
     Dense,
-    /// `pooled`, `argmax` as above; the kept points without padding: `row_splits` `[B * ox * oy * oz + 1]` and `indices`.
+    /// `pooled`, `argmax` as above; the kept points without padding: `row_splits`
+    /// `[B * ox * oy * oz + 1]` and `indices`.
     Csr,
-    /// The non-empty voxels alone, R of them: `coords` `[R, 4]` (box, ix, iy, iz), `pooled`, `argmax` `[R, C]`, `row_splits` `[R + 1]` and `indices`.
+    /// The non-empty voxels alone, R of them: `coords` `[R, 4]` (box, ix, iy, iz), `pooled`,
+    /// `argmax` `[R, C]`, `row_splits` `[R + 1]` and `indices`.
     Sparse,
 }
 
@@ -105,7 +111,8 @@ impl RoiPoolParams {
     }
 }
 
-/// How boxes are read: plain values, which [`BoxParams::validate`] checks, and every operator that takes them.
+/// How boxes are read: plain values, which [`BoxParams::validate`] checks, and every operator that
+/// takes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct BoxParams {

@@ -40,8 +40,9 @@ enum Found {
 
 /// The answer to a [`BoxQuery`] on the host.
 ///
-/// Its named arrays: `part` i32 `[N]`, the lowest box of each point or -1; `all` bool `[N, B]`; `count` i32 `[B]`; for [`BoxQuery::Crop`] `row_splits` i64 `[B + 1]` and
-/// `indices` i32 `[pairs]`.
+/// Its named arrays: `part` i32 `[N]`, the lowest box of each point or -1; `all` bool `[N, B]`;
+/// `count` i32 `[B]`; for [`BoxQuery::Crop`] `row_splits` i64 `[B + 1]` and `indices` i32
+/// `[pairs]`.
 #[derive(Clone, Debug)]
 pub struct BoxArrays {
     /// What was counted.

@@ -41,7 +41,8 @@ impl Report {
 
 /// The result of RoI-aware pooling, on the device that made it.
 ///
-/// **Shapes**: see [`RoiArray`]. The buffers can be longer: later calls use them again. After a call that failed on the way the result has no boxes and no points.
+/// **Shapes**: see [`RoiArray`]. The buffers can be longer: later calls use them again. After a
+/// call that failed on the way the result has no boxes and no points.
 #[derive(Debug)]
 pub struct RoiPooled {
     pub(super) arrays: Arrays<RoiArray>,
@@ -79,7 +80,8 @@ impl RoiPooled {
         self.arrays.get(array).filter(|_| made)
     }
 
-    /// The arrays of the last call with types and shapes. On a GPU this waits for the call to finish, unless the layout is dense.
+    /// The arrays of the last call with types and shapes. On a GPU this waits for the call to
+    /// finish, unless the layout is dense.
     ///
     /// # Errors
     /// Whatever the queued work ran into.

@@ -14,10 +14,12 @@ pub const MAX_LEN: usize = i32::MAX as usize;
 
 /// Boxes and points of one call.
 ///
-/// **Shapes**: boxes `[B, 7]`: cx, cy, cz, dx, dy, dz, heading; points `[N, C]` with 3 <= C <= 64, x, y, z first and the rest not used. Both of one element
-/// type, `f32`, `f16` or `bf16`; half types are widened, and all geometry is in `f32`.
+/// **Shapes**: boxes `[B, 7]`: cx, cy, cz, dx, dy, dz, heading; points `[N, C]` with 3 <= C <= 64,
+/// x, y, z first and the rest not used. Both of one element type, `f32`, `f16` or `bf16`; half
+/// types are widened, and all geometry is in `f32`.
 ///
-/// **Units and frames**: metres, radians; the heading is about +z, 0 along +x, counter-clockwise; one frame for both.
+/// **Units and frames**: metres, radians; the heading is about +z, 0 along +x, counter-clockwise;
+/// one frame for both.
 ///
 /// ```
 /// use pointmill::Rows;
@@ -49,8 +51,10 @@ impl<'a> Scene<'a> {
         Self { boxes: boxes.into(), points: points.into(), batch: None }
     }
 
-    /// The same arrays as a batch of S samples: boxes see the points of their own sample. Both splits hold `S + 1` ascending numbers, from 0 to B and
-    /// from 0 to N. Indices in results stay those of the whole arrays. A call that is recorded in a graph must have the splits of the call before, and keeps them.
+    /// The same arrays as a batch of S samples: boxes see the points of their own sample. Both
+    /// splits hold `S + 1` ascending numbers, from 0 to B and from 0 to N. Indices in results stay
+    /// those of the whole arrays. A call that is recorded in a graph must have the splits of the
+    /// call before, and keeps them.
     pub fn batch(self, box_splits: &'a [usize], point_splits: &'a [usize]) -> Self {
         Self { batch: Some(Batch { box_splits, point_splits }), ..self }
     }

@@ -4,9 +4,11 @@ use super::number::Number;
 use super::{Reduction, RowNumber, Scattered, blocks, check, expect};
 use crate::{Argument, Result, memory};
 
-/// What each value of a reduction gets of the gradient of its row: `grad` `[rows, columns]` to `out` `[N, columns]`, zeros for values of no row.
+/// What each value of a reduction gets of the gradient of its row: `grad` `[rows, columns]` to
+/// `out` `[N, columns]`, zeros for values of no row.
 ///
-/// Of a sum all of it, of a mean its share, of a minimum or maximum all of it where the value is the one in `places`, as [`RowLists::reduce`](super::RowLists::reduce) made it.
+/// Of a sum all of it, of a mean its share, of a minimum or maximum all of it where the value is
+/// the one in `places`, as [`RowLists::reduce`](super::RowLists::reduce) made it.
 ///
 /// # Errors
 /// A number below -1 or of no row of `grad`, arrays of other sizes, out of memory.

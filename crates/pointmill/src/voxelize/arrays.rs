@@ -104,7 +104,8 @@ impl Extent {
     }
 }
 
-/// The result as plain arrays on the host, row-major, exactly V rows (with [`Outputs::padded`]: all rows).
+/// The result as plain arrays on the host, row-major, exactly V rows (with [`Outputs::padded`]: all
+/// rows).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct VoxelArrays {

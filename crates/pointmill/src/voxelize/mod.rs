@@ -1,14 +1,16 @@
 //! Sweeps into voxels, the first step of LiDAR detectors.
 //!
-//! A [`Voxelizer`] keeps its memory between calls; [`voxelize`] is the one-shot form. The same points give the same bits on every device, in
-//! every run and with any number of threads.
+//! A [`Voxelizer`] keeps its memory between calls; [`voxelize`] is the one-shot form. The same
+//! points give the same bits on every device, in every run and with any number of threads.
 //!
 //! # Cells
-//! `floor((p - min) / voxel_size)` per axis in `f32`, see [`VoxelGrid`]. NaN and infinities are out.
+//! `floor((p - min) / voxel_size)` per axis in `f32`, see [`VoxelGrid`]. NaN and infinities are
+//! out.
 //!
 //! # Order and caps
-//! Rows are in first-seen order (by the smallest index of their points) or sorted by cell id. The first `max_voxels` rows stay; of a row's points
-//! the first `max_points_per_voxel` in input order stay. Neither cap has a slow path.
+//! Rows are in first-seen order (by the smallest index of their points) or sorted by cell id. The
+//! first `max_voxels` rows stay; of a row's points the first `max_points_per_voxel` in input order
+//! stay. Neither cap has a slow path.
 //!
 //! # Source
 //! The semantics of the deterministic hard voxelization of mmcv and of spconv's CPU generator.
@@ -49,7 +51,8 @@ pub const MAX_POINTS_PER_VOXEL: u32 = (1 << 20) - 1;
 /// **Limits**: N < 2^30, at most 2^63 cells.
 ///
 /// # Errors
-/// Parameters that make no grid, caps of zero, too many points or columns, out of memory, a lost device.
+/// Parameters that make no grid, caps of zero, too many points or columns, out of memory, a lost
+/// device.
 ///
 /// ```
 /// use pointmill::voxelize::{VoxelizeParams, voxelize};
@@ -73,7 +76,8 @@ pub fn voxelize<'a>(points: impl Into<Rows<'a>>, params: &VoxelizeParams, device
 
 /// Voxelizes sweep after sweep, and keeps its memory.
 ///
-/// Once it has seen the largest sweep, a call allocates nothing. On a GPU a call only queues work; what it takes to know the number of voxels is
+/// Once it has seen the largest sweep, a call allocates nothing. On a GPU a call only queues work;
+/// what it takes to know the number of voxels is
 /// [`Voxels::num_voxels`], and with [`Outputs::padded`] nobody needs to wait for it.
 ///
 /// ```
@@ -144,7 +148,8 @@ impl Voxelizer {
         &self.grid
     }
 
-    /// An empty result for [`Voxelizer::run`] to fill; its buffers grow as needed and are used again.
+    /// An empty result for [`Voxelizer::run`] to fill; its buffers grow as needed and are used
+    /// again.
     ///
     /// # Errors
     /// Out of memory.
@@ -162,8 +167,9 @@ impl Voxelizer {
 
     /// Voxelizes several clouds in one call; the caps hold for each.
     ///
-    /// `row_splits` says where each sample's points start: `B + 1` ascending numbers from 0 to N. Coordinates get the sample in front, and rows
-    /// are grouped by sample; [`Voxels::read`] says where each sample's rows start.
+    /// `row_splits` says where each sample's points start: `B + 1` ascending numbers from 0 to N.
+    /// Coordinates get the sample in front, and rows are grouped by sample; [`Voxels::read`] says
+    /// where each sample's rows start.
     ///
     /// # Errors
     /// As [`Voxelizer::run`]; splits that are not such.
@@ -189,7 +195,8 @@ impl Voxelizer {
         })
     }
 
-    /// Calls `arrays` once in the course of the call, before anything but counters is written to the result, and returns what it does.
+    /// Calls `arrays` once in the course of the call, before anything but counters is written to
+    /// the result, and returns what it does.
     fn run_checked<R, E: From<Error>>(
         &mut self,
         input: Rows<'_>,
@@ -225,10 +232,11 @@ impl Voxelizer {
 
 /// Reduces `features` `[N, F]` over the points of each voxel: `[V, F]`.
 ///
-/// The points of a voxel are those of its list ([`Outputs::lists`]): all of them in dynamic voxelization, else the kept ones.
+/// The points of a voxel are those of its list ([`Outputs::lists`]): all of them in dynamic
+/// voxelization, else the kept ones.
 ///
-/// **Order and determinism**: values are added in point order, in `f32`; the mean divides once; the maximum ignores NaN and gives NaN where
-/// there is nothing else. The same bits everywhere.
+/// **Order and determinism**: values are added in point order, in `f32`; the mean divides once; the
+/// maximum ignores NaN and gives NaN where there is nothing else. The same bits everywhere.
 ///
 /// # Errors
 /// A result without lists, features of another number of rows or on another device, out of memory.

@@ -3,7 +3,8 @@
 use crate::{Aabb, Argument, Error, Result, VoxelGrid};
 use pointmill_core::names;
 
-/// Parameters of voxelization: plain values, which [`VoxelizeParams::validate`] checks, and every voxelizer when it is made.
+/// Parameters of voxelization: plain values, which [`VoxelizeParams::validate`] checks, and every
+/// voxelizer when it is made.
 ///
 /// With the feature `serde` they have the names that the command prints.
 ///
@@ -28,7 +29,8 @@ pub struct VoxelizeParams {
     pub max_points_per_voxel: Option<u32>,
     /// The order of the rows; default first-seen.
     pub order: RowOrder,
-    /// Whether points must also lie in `min <= p < max`; default no. It matters where the range is not a whole number of voxels.
+    /// Whether points must also lie in `min <= p < max`; default no. It matters where the range is
+    /// not a whole number of voxels.
     pub strict_range: bool,
     /// What to compute.
     #[cfg_attr(feature = "serde", serde(flatten))]
@@ -74,8 +76,9 @@ pub struct Outputs {
     pub point_to_voxel: bool,
     /// The points of each voxel without padding; default no.
     pub lists: bool,
-    /// Whether the arrays have `max_voxels` rows a sample, all written: unused rows have coordinates -1 and are zero elsewhere; default no. Then
-    /// nobody needs to know the number of voxels to use them.
+    /// Whether the arrays have `max_voxels` rows a sample, all written: unused rows have
+    /// coordinates -1 and are zero elsewhere; default no. Then nobody needs to know the number of
+    /// voxels to use them.
     pub padded: bool,
 }
 
@@ -105,7 +108,8 @@ impl VoxelizeParams {
         }
     }
 
-    /// Dynamic voxelization: every point of every voxel, with lists for [`scatter`](super::scatter).
+    /// Dynamic voxelization: every point of every voxel, with lists for
+    /// [`scatter`](super::scatter).
     pub fn dynamic(voxel_size: [f32; 3], range: Aabb) -> Self {
         Self {
             max_points_per_voxel: None,
@@ -129,7 +133,8 @@ impl VoxelizeParams {
     /// ```
     ///
     /// # Errors
-    /// Caps out of range, a voxel size and a range that make no grid, outputs that exclude each other.
+    /// Caps out of range, a voxel size and a range that make no grid, outputs that exclude each
+    /// other.
     pub fn validate(&self) -> Result<()> {
         self.grid().map(drop)
     }

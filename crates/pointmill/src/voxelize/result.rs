@@ -9,7 +9,8 @@ use pointmill_core::record;
 use pointmill_kernels::voxelize::{Counters, LOST};
 
 record! {
-    /// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
+    /// What a call counted. Every input point is in exactly one of `points_kept`, the two
+    /// `points_dropped_..`, `out_of_range` and `non_finite`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
     #[non_exhaustive]
@@ -55,7 +56,8 @@ impl Report {
 
 /// The result of voxelization, on the device that made it.
 ///
-/// **Shapes**: see [`VoxelArray`]. The buffers can be longer: later calls use them again. After a call that failed on the way the result has no rows and no points.
+/// **Shapes**: see [`VoxelArray`]. The buffers can be longer: later calls use them again. After a
+/// call that failed on the way the result has no rows and no points.
 #[derive(Debug)]
 pub struct Voxels {
     pub(super) arrays: Arrays<VoxelArray>,
@@ -100,8 +102,9 @@ impl Voxels {
         self.extent.points
     }
 
-    /// The number of rows, V. On a GPU this waits until the call has counted them, while it may still write them: whoever reads them does so in the stream's order, as always.
-    /// Where no wait is wanted, [`interop::num_voxels_device`](crate::interop::num_voxels_device) has it.
+    /// The number of rows, V. On a GPU this waits until the call has counted them, while it may
+    /// still write them: whoever reads them does so in the stream's order, as always. Where no wait
+    /// is wanted, [`interop::num_voxels_device`](crate::interop::num_voxels_device) has it.
     ///
     /// # Errors
     /// Whatever the queued work ran into so far.
@@ -156,7 +159,8 @@ impl Voxels {
         self.arrays.get(array).filter(|_| made)
     }
 
-    /// The arrays of the last call with types and shapes. On a GPU this waits for the call to finish, unless the result is padded and has no lists.
+    /// The arrays of the last call with types and shapes. On a GPU this waits for the call to
+    /// finish, unless the result is padded and has no lists.
     ///
     /// # Errors
     /// Whatever the queued work ran into.

@@ -23,8 +23,10 @@ use std::sync::{Arc, OnceLock};
 
 /// Cells of normal distributions: a map to match scans against.
 ///
-/// Rows are in the order of their cells by (z, y, x). Arrays that come from the grid are of the library and on the device of the points it was made of; answers about a scan are
-/// of the library and on the device of the scan. All of it has the same bits on every device, for any number of threads and in any order of points.
+/// Rows are in the order of their cells by (z, y, x). Arrays that come from the grid are of the
+/// library and on the device of the points it was made of; answers about a scan are of the library
+/// and on the device of the scan. All of it has the same bits on every device, for any number of
+/// threads and in any order of points.
 ///
 /// Parameters
 /// ----------
@@ -242,7 +244,8 @@ impl NdtGrid {
 
     /// Find the poses at which many scans fit best, in one call.
     ///
-    /// On a GPU each step of all alignments is one launch; on the CPU threads share the alignments. Each result has the bits that :meth:`align` returns for its scan.
+    /// On a GPU each step of all alignments is one launch; on the CPU threads share the alignments.
+    /// Each result has the bits that :meth:`align` returns for its scan.
     ///
     /// Parameters
     /// ----------

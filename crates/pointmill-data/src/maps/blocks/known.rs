@@ -14,8 +14,8 @@ type KnownRow = (Version, HashSet<String>);
 pub(super) struct KnownRows(Arc<Mutex<HashMap<String, KnownRow>>>);
 
 impl KnownRows {
-    /// Whether the row of an input, in a file of this version, has a block; `read` reads it, which is
-    /// done once for each version of the file.
+    /// Whether the row of an input, in a file of this version, has a block; `read` reads it, which
+    /// is done once for each version of the file.
     pub(super) fn has(
         &self,
         hash: &str,

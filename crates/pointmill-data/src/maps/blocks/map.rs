@@ -28,11 +28,13 @@ const SETTINGS: &str = "map.json";
 
 /// A map by blocks in a [`Store`], which any number of processes may add to at the same time.
 ///
-/// **Order and determinism**: a file's bytes depend on its input and the settings alone; a block's files on the inputs that have rows. Inputs
-/// may be put in any order, again, and by several processes at once.
+/// **Order and determinism**: a file's bytes depend on its input and the settings alone; a block's
+/// files on the inputs that have rows. Inputs may be put in any order, again, and by several
+/// processes at once.
 ///
-/// **Limits**: an input is one name; what is put under the name of another replaces it. A folder is only as safe against lost machines as its
-/// file system. In the folder of a map nothing but regular files is read and no link is followed; the folder itself may be one.
+/// **Limits**: an input is one name; what is put under the name of another replaces it. A folder is
+/// only as safe against lost machines as its file system. In the folder of a map nothing but
+/// regular files is read and no link is followed; the folder itself may be one.
 ///
 /// ```
 /// use pointmill_core::ndt::{Covariance, Moments, NdtLattice, NdtMomentsTable};
@@ -57,10 +59,12 @@ pub struct BlockMap {
 }
 
 impl BlockMap {
-    /// Makes the folder, or opens it if there is a map of the same settings, made by the same version of the program.
+    /// Makes the folder, or opens it if there is a map of the same settings, made by the same
+    /// version of the program.
     ///
     /// # Errors
-    /// A map of other settings or of another version, as [`IoError::InvalidArgument`]; what the system refuses.
+    /// A map of other settings or of another version, as [`IoError::InvalidArgument`]; what the
+    /// system refuses.
     pub fn create(folder: impl AsRef<Path>, settings: &BlockSettings) -> Result<Self, IoError> {
         Self::create_in(Arc::new(Folder(folder.as_ref().into())), settings)
     }
@@ -98,7 +102,8 @@ impl BlockMap {
         Ok(Self { store, settings, known: KnownRows::default() })
     }
 
-    /// Refuses a map of another version of the program. [`BlockMap::create`] does so; a worker that opened a map does it before it writes.
+    /// Refuses a map of another version of the program. [`BlockMap::create`] does so; a worker that
+    /// opened a map does it before it writes.
     ///
     /// # Errors
     /// As [`BlockMap::create`].
@@ -106,7 +111,8 @@ impl BlockMap {
         self.settings.check(&self.path(SETTINGS), &bytes(&*self.store, SETTINGS, MAX_SETTINGS)?)
     }
 
-    /// Whether a folder holds a map by blocks. Settings that are a link or no file count, which [`BlockMap::open`] refuses.
+    /// Whether a folder holds a map by blocks. Settings that are a link or no file count, which
+    /// [`BlockMap::open`] refuses.
     pub fn is_one(folder: impl AsRef<Path>) -> bool {
         Self::is_in(&Folder(folder.as_ref().into()))
     }
@@ -159,14 +165,16 @@ impl BlockMap {
         lattice.about(self.settings.origin)
     }
 
-    /// The name of a file in the map: its path from the folder of the map, so that it is the same wherever a program runs. A path that cannot
-    /// be found is its own name, and so is any in a store that is no folder.
+    /// The name of a file in the map: its path from the folder of the map, so that it is the same
+    /// wherever a program runs. A path that cannot be found is its own name, and so is any in a
+    /// store that is no folder.
     pub fn name_of(&self, file: impl AsRef<Path>) -> String {
         let file = file.as_ref();
         self.store.name_of(file).unwrap_or_else(|| file.to_string_lossy().into_owned())
     }
 
-    /// The whole path of a file without links: two files with one place have one name in every map. The file may be missing, its folder may not.
+    /// The whole path of a file without links: two files with one place have one name in every map.
+    /// The file may be missing, its folder may not.
     pub fn place_of(file: impl AsRef<Path>) -> Option<PathBuf> {
         place_of(file.as_ref())
     }
@@ -176,7 +184,8 @@ impl BlockMap {
         self.path(&block_folder(block))
     }
 
-    /// What tells a version of a file from another: its bytes, when it was last changed, and `how` it was read. Empty for what is no file.
+    /// What tells a version of a file from another: its bytes, when it was last changed, and `how`
+    /// it was read. Empty for what is no file.
     pub fn state_of(path: impl AsRef<Path>, how: impl std::fmt::Display) -> String {
         let modified = |meta: &fs::Metadata| Some(meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos());
         let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file);
@@ -184,10 +193,11 @@ impl BlockMap {
         state.unwrap_or_default()
     }
 
-    /// The row of an input that is done, if its files were made from the same `state` and are there.
+    /// The row of an input that is done, if its files were made from the same `state` and are
+    /// there.
     ///
-    /// The state is a text of everything that decides the files besides the settings, such as [`BlockMap::state_of`] with the pose. With an
-    /// empty one no input is kept.
+    /// The state is a text of everything that decides the files besides the settings, such as
+    /// [`BlockMap::state_of`] with the pose. With an empty one no input is kept.
     ///
     /// # Errors
     /// A row that cannot be read, or that is of an input of another name.
@@ -196,10 +206,12 @@ impl BlockMap {
         Ok(row.filter(|row| self.missing(row).is_none()))
     }
 
-    /// Writes the sums of an input, split by block, and then its row. An earlier version of the input is replaced.
+    /// Writes the sums of an input, split by block, and then its row. An earlier version of the
+    /// input is replaced.
     ///
     /// # Errors
-    /// As [`write_ndt_moments`], and [`BlockMap::keeps`]; sums of another lattice or about another origin.
+    /// As [`write_ndt_moments`], and [`BlockMap::keeps`]; sums of another lattice or about another
+    /// origin.
     pub fn put(&self, input: &str, state: &str, parts: &[([i32; 2], NdtMomentsTable)]) -> Result<BlockRow, IoError> {
         let wanted = self.lattice();
         let file = |block: &[i32; 2]| part(input, &block_name(*block));
@@ -228,7 +240,8 @@ impl BlockMap {
         self.replace(&BlockRow::failed(input, error), earlier)
     }
 
-    /// Removes an input: its row and its parts. The blocks that had them are to be merged again. Returns their names.
+    /// Removes an input: its row and its parts. The blocks that had them are to be merged again.
+    /// Returns their names.
     ///
     /// # Errors
     /// An input that has no row; what the system refuses.
@@ -264,7 +277,8 @@ impl BlockMap {
         Ok(blocks.into_iter().map(|[y, x]| [x, y]).collect())
     }
 
-    /// The parts of a block that count: those of the inputs that are done, in the order of their names.
+    /// The parts of a block that count: those of the inputs that are done, in the order of their
+    /// names.
     pub(super) fn parts(&self, block: [i32; 2]) -> Result<Vec<String>, IoError> {
         let (name, folder) = (block_name(block), block_folder(block));
         let mut parts = Vec::new();
@@ -277,8 +291,8 @@ impl BlockMap {
         Ok(parts)
     }
 
-    /// Checks that the parts of every row are there, and writes the manifest: a line for each input, in the order of [`BlockMap::rows`].
-    /// Returns the rows.
+    /// Checks that the parts of every row are there, and writes the manifest: a line for each
+    /// input, in the order of [`BlockMap::rows`]. Returns the rows.
     ///
     /// # Errors
     /// A part that is missing; as [`BlockMap::rows`].
@@ -341,7 +355,8 @@ impl BlockMap {
         }
     }
 
-    /// Removes the row of an input unless it is of this state, so that nobody counts the parts that are replaced. Returns the row.
+    /// Removes the row of an input unless it is of this state, so that nobody counts the parts that
+    /// are replaced. Returns the row.
     fn clear_row(&self, input: &str, state: &str) -> Result<Option<BlockRow>, IoError> {
         let row = self.row(input)?;
         if row.as_ref().is_some_and(|row| state.is_empty() || row.state != state) {

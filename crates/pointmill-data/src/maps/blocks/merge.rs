@@ -99,7 +99,8 @@ impl BlockMap {
         undivided(observer, || self.refuse(input, error))
     }
 
-    /// The map for a localizer with these parameters, which loads the merged blocks within its reach.
+    /// The map for a localizer with these parameters, which loads the merged blocks within its
+    /// reach.
     ///
     /// # Errors
     /// As [`LocalizerMap::tiles`].

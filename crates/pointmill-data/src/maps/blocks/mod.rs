@@ -1,4 +1,5 @@
-//! Maps by blocks: the plane is cut into squares of whole cells, and every square has files of its own.
+//! Maps by blocks: the plane is cut into squares of whole cells, and every square has files of its
+//! own.
 //!
 //! ```text
 //! map/
@@ -9,9 +10,10 @@
 //!   manifest.jsonl                  the rows of all inputs
 //! ```
 //!
-//! A block is named by its place along x and y, in edges of a block. `HASH` is made of the input's name. Every file is written whole or not
-//! at all, and its name and its content depend on its input alone, so that work may be repeated, shuffled and killed. The row of an input is
-//! its last file: sums without a row are of an input that is not done, and no block counts them.
+//! A block is named by its place along x and y, in edges of a block. `HASH` is made of the input's
+//! name. Every file is written whole or not at all, and its name and its content depend on its
+//! input alone, so that work may be repeated, shuffled and killed. The row of an input is its last
+//! file: sums without a row are of an input that is not done, and no block counts them.
 
 mod folder;
 mod known;

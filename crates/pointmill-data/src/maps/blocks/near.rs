@@ -14,11 +14,12 @@ use std::path::Path;
 const CELL: u64 = 224;
 
 impl BlockMap {
-    /// The merged blocks that have a point within `reach` metres of a centre along x and y, by (y, x). Centres are global: the origin of the map
-    /// is subtracted from them.
+    /// The merged blocks that have a point within `reach` metres of a centre along x and y, by (y,
+    /// x). Centres are global: the origin of the map is subtracted from them.
     ///
-    /// A scan whose points are within `r` metres of its sensor meets no other blocks at a pose, if `reach` is `r` and two edges of a cell: points
-    /// are scored against cells whose mean is within an edge.
+    /// A scan whose points are within `r` metres of its sensor meets no other blocks at a pose, if
+    /// `reach` is `r` and two edges of a cell: points are scored against cells whose mean is within
+    /// an edge.
     ///
     /// Files of blocks out of reach are not needed.
     ///
@@ -48,13 +49,15 @@ impl BlockMap {
         Ok(blocks)
     }
 
-    /// The cells of merged blocks as one map, with the sum of their reports. Of all blocks these are the cells of one map of all inputs.
+    /// The cells of merged blocks as one map, with the sum of their reports. Of all blocks these
+    /// are the cells of one map of all inputs.
     ///
     /// # Limits
     /// [`Limits::max_memory`] holds for all blocks together.
     ///
     /// # Errors
-    /// As [`read_ndt_map`](crate::read_ndt_map); a block of another lattice or about another origin, or with a cell of another block.
+    /// As [`read_ndt_map`](crate::read_ndt_map); a block of another lattice or about another
+    /// origin, or with a cell of another block.
     pub fn read(&self, blocks: &[[i32; 2]], limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
         let lattice = self.lattice();
         let mut parts = Vec::new();
@@ -79,7 +82,8 @@ impl BlockMap {
     /// The sums of a merged block; none where the map has nothing.
     ///
     /// # Errors
-    /// As [`read_ndt_moments_within`]; a block of another lattice or about another origin, or with a cell of another block; a block that has parts but is not merged.
+    /// As [`read_ndt_moments_within`]; a block of another lattice or about another origin, or with
+    /// a cell of another block; a block that has parts but is not merged.
     pub fn sums(&self, block: [i32; 2], limits: &Limits) -> Result<Option<NdtMomentsTable>, IoError> {
         let file = merged(block, "arrow");
         let path = self.path(&file);

@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The path of a file from a folder, both absolute, with `/` on every platform: `../tiles/1.bin`. It is absolute if the file is on another
-/// disk; `None` if it is not UTF-8.
+/// The path of a file from a folder, both absolute, with `/` on every platform: `../tiles/1.bin`.
+/// It is absolute if the file is on another disk; `None` if it is not UTF-8.
 ///
 /// ```
 /// use pointmill_data::path_from;

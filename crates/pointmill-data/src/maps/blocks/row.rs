@@ -18,7 +18,8 @@ pub struct BlockRow {
     pub bytes: Vec<u64>,
     /// Why the input failed; `None` if it is done.
     pub error: Option<String>,
-    /// What the files of the input were made from, besides the settings of the map: see [`BlockMap::keeps`](super::BlockMap::keeps).
+    /// What the files of the input were made from, besides the settings of the map: see
+    /// [`BlockMap::keeps`](super::BlockMap::keeps).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub state: String,
 }
@@ -36,7 +37,8 @@ impl BlockRow {
         Self { input: input.into(), points: 0, blocks, bytes, error: Some(error.into()), state }
     }
 
-    /// The name of the input's files, without their ending: 128 bits of FNV-1a of the input's name, in 32 hexadecimal digits.
+    /// The name of the input's files, without their ending: 128 bits of FNV-1a of the input's name,
+    /// in 32 hexadecimal digits.
     pub fn hash(input: &str) -> String {
         let step =
             |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);

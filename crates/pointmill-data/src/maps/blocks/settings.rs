@@ -43,7 +43,8 @@ struct File {
 }
 
 impl BlockSettings {
-    /// The settings of cells of `resolution` metres and blocks of about `block` metres: the nearest whole number of cells, at least one.
+    /// The settings of cells of `resolution` metres and blocks of about `block` metres: the nearest
+    /// whole number of cells, at least one.
     ///
     /// ```
     /// use pointmill_core::ndt::Covariance;

@@ -9,7 +9,8 @@ use crate::error::IoError;
 use crate::fault::{At, bail, fault};
 use crate::window::WINDOW;
 
-/// Unpacks the points of chunk `i` and gives them to `push`, block after block. Returns how many of the bytes the chunk has.
+/// Unpacks the points of chunk `i` and gives them to `push`, block after block. Returns how many of
+/// the bytes the chunk has.
 pub(super) fn read(
     at: At<'_>,
     packing: &Packing,
@@ -46,25 +47,29 @@ pub(super) fn read(
     Ok(decoder.get().position() as usize)
 }
 
-/// Size in bytes of what a chunk of layers begins with: the first point, the number of points, and the length of each layer.
+/// Size in bytes of what a chunk of layers begins with: the first point, the number of points, and
+/// the length of each layer.
 fn head(packing: &Packing) -> usize {
     packing.record + 4 + 4 * packing.layers
 }
 
-/// The number of points of a chunk of layers, and the length of each layer; `None` if the bytes end before.
+/// The number of points of a chunk of layers, and the length of each layer; `None` if the bytes end
+/// before.
 fn layers<'b>(packing: &Packing, bytes: &'b [u8]) -> Option<(u64, impl Iterator<Item = u32> + Clone + use<'b>)> {
     let numbers = bytes.get(packing.record..head(packing))?.chunks_exact(4).map(|number| u32_at(number, 0));
     Some((u64::from(u32_at(bytes, packing.record)), numbers.skip(1)))
 }
 
-/// The number of points and of bytes of the chunk of layers that begins here; `None` if the bytes end before it does.
+/// The number of points and of bytes of the chunk of layers that begins here; `None` if the bytes
+/// end before it does.
 pub(super) fn measure(packing: &Packing, bytes: &[u8]) -> Option<(u64, usize)> {
     let (points, lengths) = layers(packing, bytes)?;
     let length = head(packing) as u64 + lengths.map(u64::from).sum::<u64>();
     Some((points, usize::try_from(length).ok().filter(|&length| length <= bytes.len())?))
 }
 
-/// Checks the lengths of the layers, because the decoder allocates memory by some of them, and the first bytes of the layers.
+/// Checks the lengths of the layers, because the decoder allocates memory by some of them, and the
+/// first bytes of the layers.
 fn check_layers(at: At<'_>, packing: &Packing, i: usize, chunk: &Chunk, bytes: &[u8]) -> Result<(), IoError> {
     let head = head(packing);
     let Some((count, lengths)) = layers(packing, bytes) else {

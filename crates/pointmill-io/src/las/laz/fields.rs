@@ -1,5 +1,5 @@
-//! The decoders of the fields of a point: decoders of the crate `laz`, and own decoders where those of the crate recurse without end or
-//! return wrong values.
+//! The decoders of the fields of a point: decoders of the crate `laz`, and own decoders where those
+//! of the crate recurse without end or return wrong values.
 
 use super::gps::GpsTime2;
 use super::packing::{Layout, Packing};

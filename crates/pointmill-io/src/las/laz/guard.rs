@@ -1,8 +1,9 @@
 //! Catches panics of the crate `laz`.
 //!
-//! In builds with assertions, the arithmetic of the crate asserts conditions that damaged data violate. In builds with overflow checks, it
-//! panics at sums that should wrap around. No check of a chunk before decoding can prevent these panics. In release builds no panic is
-//! known any more; the guard remains for unknown ones.
+//! In builds with assertions, the arithmetic of the crate asserts conditions that damaged data
+//! violate. In builds with overflow checks, it panics at sums that should wrap around. No check of
+//! a chunk before decoding can prevent these panics. In release builds no panic is known any more;
+//! the guard remains for unknown ones.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -13,7 +14,8 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the decoder and returns a panic in it as an error. A decoder that has panicked must not be used again.
+/// Runs the decoder and returns a panic in it as an error. A decoder that has panicked must not be
+/// used again.
 pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     DECODING.set(true);
     let done = catch_unwind(AssertUnwindSafe(run));
@@ -21,11 +23,12 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, S
     done.unwrap_or_else(|_| Err("data that its decoder cannot follow".into()))
 }
 
-/// Keeps the panic hook of the process from printing panics of the LAZ decoder. The reader catches these panics in any case and returns
+/// Keeps the panic hook of the process from printing panics of the LAZ decoder. The reader catches
+/// these panics in any case and returns
 /// [`IoError::Decompress`](crate::IoError::Decompress); without this call the hook also prints them.
 ///
-/// The function replaces the hook once and passes all other panics to the previous hook. A program that sets its own hook must do so before
-/// this call.
+/// The function replaces the hook once and passes all other panics to the previous hook. A program
+/// that sets its own hook must do so before this call.
 ///
 /// ```
 /// pointmill_io::hush_decoder_panics();

@@ -1,10 +1,12 @@
 //! Compressed points: chunks that are decoded independently, and a table of their lengths.
 //!
-//! The crate `laz` does the arithmetic decoding and decodes most fields. It trusts its input: it allocates memory for the declared number
-//! of chunks and length of layers, and panics if a list of items is empty. Therefore this module reads the record about compression, the
-//! table and the head of each chunk itself and compares them with the available bytes. A decoder gets only the bytes of its chunk. Own
-//! decoders replace decoders of the crate that recurse without end (times, and points of formats 6 to 10, which contain times) or that
-//! return wrong values (colours and extra bytes of version 1). The format has no checksum, so a damaged file may give wrong points.
+//! The crate `laz` does the arithmetic decoding and decodes most fields. It trusts its input: it
+//! allocates memory for the declared number of chunks and length of layers, and panics if a list of
+//! items is empty. Therefore this module reads the record about compression, the table and the head
+//! of each chunk itself and compares them with the available bytes. A decoder gets only the bytes
+//! of its chunk. Own decoders replace decoders of the crate that recurse without end (times, and
+//! points of formats 6 to 10, which contain times) or that return wrong values (colours and extra
+//! bytes of version 1). The format has no checksum, so a damaged file may give wrong points.
 
 mod chunk;
 mod fields;
@@ -51,7 +53,8 @@ pub(super) fn read_rows(
     };
     let packing = Packing::parse(window, header, &packing)?;
     bounds.check_points(window.source(), header.points)?;
-    // The table of chunks is after the chunks, so all bytes are held in memory. They are fewer than the unpacked bytes.
+    // The table of chunks is after the chunks, so all bytes are held in memory. They are fewer than
+    // the unpacked bytes.
     let bytes = window.remainder()?;
     let length = header.offset + bytes.len() as u64;
     let check = |points: u64| {
@@ -86,7 +89,8 @@ pub(super) fn read_rows(
     Ok(points.into_rows(chunks.rest).salvaged(found - lost, header.points, is_damaged))
 }
 
-/// Decodes the chunks into the rows. Returns the number of points of wrong chunks, which a salvage leaves out.
+/// Decodes the chunks into the rows. Returns the number of points of wrong chunks, which a salvage
+/// leaves out.
 fn decode(
     window: &Window<'_, '_>,
     bounds: &Bounds,
@@ -112,7 +116,8 @@ fn decode(
     Ok(lost)
 }
 
-/// Checks the extended records, if there are any. They start after the chunks, in bytes that the window has already returned.
+/// Checks the extended records, if there are any. They start after the chunks, in bytes that the
+/// window has already returned.
 fn extended(window: &Window<'_, '_>, header: &Header, bytes: &[u8], end: usize) -> Result<(), IoError> {
     if header.extended.is_none() {
         return Ok(());

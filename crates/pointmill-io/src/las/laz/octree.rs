@@ -1,8 +1,10 @@
 //! The octree of a COPC file: which chunks hold points of a part of the plane.
 //!
-//! A node of the tree is a chunk. The reader only leaves chunks out: a chunk that no node names is kept, and so are all chunks if the tree is damaged: if its cube
-//! has no finite edges or does not hold the bounding box of the file, if a node lies beside the cube, or if a page lies outside the file. A tree that lies about its
-//! nodes loses points of the part, as a table of chunks that lies does.
+//! A node of the tree is a chunk. The reader only leaves chunks out: a chunk that no node names is
+//! kept, and so are all chunks if the tree is damaged: if its cube has no finite edges or does not
+//! hold the bounding box of the file, if a node lies beside the cube, or if a page lies outside the
+//! file. A tree that lies about its nodes loses points of the part, as a table of chunks that lies
+//! does.
 
 use super::table::Chunk;
 use crate::bytes::{f64_at, u32_at, u64_at};
@@ -14,14 +16,16 @@ use std::ops::Range;
 const INFO: usize = 160;
 const ENTRY: usize = 32;
 
-/// Leaves out the chunks whose node does not meet the area. `bytes` start at the offset to point data.
+/// Leaves out the chunks whose node does not meet the area. `bytes` start at the offset to point
+/// data.
 pub(super) fn retain(info: &[u8], header: &Header, bytes: &[u8], area: [f64; 4], chunks: &mut Vec<Chunk>) {
     if let Some(outside) = outside(info, header, bytes, area) {
         chunks.retain(|chunk| !outside.contains(&chunk.bytes.start));
     }
 }
 
-/// Where the chunks of nodes begin that do not meet the area; `None` if the tree is not as it should be.
+/// Where the chunks of nodes begin that do not meet the area; `None` if the tree is not as it
+/// should be.
 fn outside(info: &[u8], header: &Header, bytes: &[u8], [x0, y0, x1, y1]: [f64; 4]) -> Option<HashSet<usize>> {
     if info.len() < INFO {
         return None;
@@ -45,7 +49,8 @@ fn outside(info: &[u8], header: &Header, bytes: &[u8], [x0, y0, x1, y1]: [f64; 4
         (end <= bytes.len()).then_some(start..end)
     };
     let (mut outside, mut pages) = (HashSet::new(), vec![place(u64_at(info, 40), u64_at(info, 48))?]);
-    // Entries of all pages lie in the file and do not overlap, so that there are no more than these.
+    // Entries of all pages lie in the file and do not overlap, so that there are no more than
+    // these.
     let mut left = bytes.len() / ENTRY;
     while let Some(page) = pages.pop() {
         for entry in bytes[page].chunks_exact(ENTRY) {
@@ -118,7 +123,8 @@ mod tests {
         assert_eq!(kept(|info, _| info.truncate(100), nowhere).len(), 5);
         assert_eq!(kept(|info, _| info[24..32].fill(0xff), nowhere).len(), 5);
         assert_eq!(kept(|info, _| info[40..48].fill(0xff), nowhere).len(), 5);
-        // A centre or a cube that is not finite, and one that does not hold the box of the file: smaller, or elsewhere.
+        // A centre or a cube that is not finite, and one that does not hold the box of the file:
+        // smaller, or elsewhere.
         for (at, v) in [
             (0, f64::NAN),
             (8, f64::INFINITY),

@@ -8,15 +8,17 @@ use crate::las::layout::least_record;
 use crate::window::Window;
 use laz::{LazItem, LazVlr};
 
-/// No valid codes start with these bytes: the first number is below the length of the first interval, which has this value. A decoder that
-/// starts with them would read past the end of its tables.
+/// No valid codes start with these bytes: the first number is below the length of the first
+/// interval, which has this value. A decoder that starts with them would read past the end of its
+/// tables.
 pub(super) const NO_CODE: [u8; 4] = [0xff; 4];
 
 /// Sizes in bytes: before the items, and of an item.
 const HEAD: usize = 34;
 const ITEM: usize = 6;
 
-/// Maximum number of extra bytes of a point. Each extra byte has its own models of some kilobytes, which every chunk creates again.
+/// Maximum number of extra bytes of a point. Each extra byte has its own models of some kilobytes,
+/// which every chunk creates again.
 const MAX_EXTRA: usize = 512;
 
 /// Items of a point: the number of the type, and the size in bytes.
@@ -153,7 +155,8 @@ fn item(bytes: &[u8]) -> (u16, usize, u16) {
 /// Number of layers of an item of formats 6 to 10.
 fn layers(item: (u16, usize)) -> usize {
     match item {
-        // Channel, returns, x and y; z; classification; flags; intensity; angle; user data; source; time.
+        // Channel, returns, x and y; z; classification; flags; intensity; angle; user data; source;
+        // time.
         POINT_14 => 9,
         // Colour and infrared.
         RGB_NIR_14 => 2,

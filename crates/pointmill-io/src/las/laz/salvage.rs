@@ -6,15 +6,18 @@ use super::table::{Chunk, OFFSET};
 use crate::error::IoError;
 use crate::fault::At;
 
-/// Size in bytes of the codes of a chunk of one point: the coder writes them although there is nothing to code.
+/// Size in bytes of the codes of a chunk of one point: the coder writes them although there is
+/// nothing to code.
 const NO_CODES: usize = 4;
-/// What the codes of a chunk end with, so that a decoder that reads ahead stops where the chunk does.
+/// What the codes of a chunk end with, so that a decoder that reads ahead stops where the chunk
+/// does.
 const LAST_CODES: [u8; 2] = [0; 2];
 
 /// Finds the whole chunks from the first on, until all points are found or a chunk is not whole.
 ///
-/// A chunk of layers begins with the lengths of its layers. Of other chunks each has the same number of points, and its decoder stops at its end.
-/// `check` is asked for the number of points, before any are unpacked.
+/// A chunk of layers begins with the lengths of its layers. Of other chunks each has the same
+/// number of points, and its decoder stops at its end. `check` is asked for the number of points,
+/// before any are unpacked.
 pub(super) fn walk<'b>(
     at: At<'b>,
     packing: &'b Packing,

@@ -1,4 +1,5 @@
-//! The table of chunks: the number of bytes of each chunk and, if chunks differ in length, the number of points.
+//! The table of chunks: the number of bytes of each chunk and, if chunks differ in length, the
+//! number of points.
 
 use super::packing::{Layout, NO_CODE, Packing};
 use crate::bytes::{u32_at, u64_at};
@@ -11,12 +12,14 @@ use laz::decompressors::IntegerDecompressorBuilder;
 use std::io::ErrorKind;
 use std::ops::Range;
 
-/// Sizes in bytes: of the offset of the table, which is at the start of the compressed points, and of the head of the table.
+/// Sizes in bytes: of the offset of the table, which is at the start of the compressed points, and
+/// of the head of the table.
 pub(super) const OFFSET: usize = 8;
 const HEAD: usize = 8;
 
-/// Number of chunks that a file may always have, and average number of bytes that further chunks must have. A decoder needs 0.5 ms to start
-/// a chunk, however small the chunk is. Writers make chunks of 50,000 points; octrees also have some chunks of few points.
+/// Number of chunks that a file may always have, and average number of bytes that further chunks
+/// must have. A decoder needs 0.5 ms to start a chunk, however small the chunk is. Writers make
+/// chunks of 50,000 points; octrees also have some chunks of few points.
 const FREE_CHUNKS: u64 = 1000;
 const LEAST_CHUNK: u64 = 1024;
 
@@ -61,7 +64,8 @@ pub(super) fn read(
     Ok(Chunks { end, rest: (at - end) as u64, entries })
 }
 
-/// Position of the table in `bytes`. The first number in `bytes` has it, or the last number if the writer could not seek back.
+/// Position of the table in `bytes`. The first number in `bytes` has it, or the last number if the
+/// writer could not seek back.
 fn start(here: At<'_>, header: &Header, bytes: &[u8]) -> Result<usize, IoError> {
     let [first, last] = [OFFSET, bytes.len().saturating_sub(HEAD)].map(|n| header.offset + n as u64);
     let (field, wanted) = ("offset to the table of chunks", format!("{first} to {last}"));
@@ -124,7 +128,8 @@ fn entries(
     packed: &[u8],
     end: usize,
 ) -> Result<Vec<Chunk>, IoError> {
-    // All numbers of the table are 32-bit numbers, coded by their difference from the previous number.
+    // All numbers of the table are 32-bit numbers, coded by their difference from the previous
+    // number.
     let mut numbers = IntegerDecompressorBuilder::new().bits(32).contexts(2).build_initialized();
     let mut decoder = ArithmeticDecoder::new(packed);
     let broken = |e: std::io::Error| fault!(window, Decompress, "table of chunks", "a valid compressed table", e);

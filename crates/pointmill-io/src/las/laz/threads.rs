@@ -8,8 +8,8 @@ use crate::las::points::Points;
 use crate::threads::on_threads;
 use crate::window::Window;
 
-/// Decodes the chunks into the rows. Of several errors it returns that of the first chunk. If `salvage`, it leaves the rows
-/// of wrong chunks out instead, and returns how many.
+/// Decodes the chunks into the rows. Of several errors it returns that of the first chunk. If
+/// `salvage`, it leaves the rows of wrong chunks out instead, and returns how many.
 pub(super) fn read(
     window: &Window<'_, '_>,
     packing: &Packing,

@@ -1,8 +1,9 @@
-//! Colours and extra bytes of version 1, as LASzip wrote them in 2011. The decoders of the crate return wrong values for them: they keep
-//! old bits in the upper bytes of a colour, and they decode extra bytes as in version 2.
-//! Upstream: laz 0.13.0, the newest, still does.
+//! Colours and extra bytes of version 1, as LASzip wrote them in 2011. The decoders of the crate
+//! return wrong values for them: they keep old bits in the upper bytes of a colour, and they decode
+//! extra bytes as in version 2. Upstream: laz 0.13.0, the newest, still does.
 //!
-//! Both fields are bytes. Each byte is coded by its difference from the previous one and has its own model.
+//! Both fields are bytes. Each byte is coded by its difference from the previous one and has its
+//! own model.
 
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};

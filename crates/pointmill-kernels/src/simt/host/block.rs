@@ -1,4 +1,5 @@
-//! The block that runs on this OS thread: its barriers, its shared memory, and the thread whose turn it is.
+//! The block that runs on this OS thread: its barriers, its shared memory, and the thread whose
+//! turn it is.
 
 use super::races::{Access, History, Moment};
 use std::cell::{Cell, RefCell};
@@ -79,7 +80,8 @@ thread_local! {
 /// Most rounds of a loop that waits for another block. A look-back over 2^30 elements takes fewer.
 pub(super) const MOST_TRIES: u32 = 1 << 20;
 
-/// Waits until all living threads of a barrier are here. Memory is in order behind it if it `orders`.
+/// Waits until all living threads of a barrier are here. Memory is in order behind it if it
+/// `orders`.
 pub(super) fn wait(which: usize, orders: bool) {
     let opened = BLOCK.with_borrow_mut(|b| {
         let barrier = &mut b.barriers[which];
@@ -132,7 +134,8 @@ impl Block {
             .sum()
     }
 
-    /// The word of shared memory, `access`ed by a thread; `same` if what is to be written is there already.
+    /// The word of shared memory, `access`ed by a thread; `same` if what is to be written is there
+    /// already.
     pub(super) fn word(
         &mut self,
         word: usize,

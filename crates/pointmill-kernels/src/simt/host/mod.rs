@@ -127,7 +127,8 @@ pub fn nanoseconds() -> u64 {
     START.elapsed().as_nanos() as u64
 }
 
-// SAFETY of all below: the caller promises a valid, aligned pointer; atomics make concurrent launches defined.
+// SAFETY of all below: the caller promises a valid, aligned pointer; atomics make concurrent
+// launches defined.
 pub unsafe fn load_relaxed(p: *const u32) -> u32 {
     // SAFETY: see above.
     unsafe { AtomicU32::from_ptr(p.cast_mut()).load(Relaxed) }

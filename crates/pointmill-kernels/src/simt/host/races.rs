@@ -1,8 +1,10 @@
-//! Races in shared memory: two threads at one word, one of them writing, and nothing that says which comes first.
+//! Races in shared memory: two threads at one word, one of them writing, and nothing that says
+//! which comes first.
 //!
-//! A fiber that runs alone between barriers never sees such a race; a GPU does. So each word remembers who touched it last, and when: in which stretch between two
-//! barriers of the block, and between two of the warp. Votes and shuffles do not order memory and count as no barrier. Atomic operations do not race with each other, and
-//! a value that is written again is no race.
+//! A fiber that runs alone between barriers never sees such a race; a GPU does. So each word
+//! remembers who touched it last, and when: in which stretch between two barriers of the block, and
+//! between two of the warp. Votes and shuffles do not order memory and count as no barrier. Atomic
+//! operations do not race with each other, and a value that is written again is no race.
 
 /// Who touched a word, and when.
 #[derive(Clone, Copy)]
@@ -42,7 +44,8 @@ impl Moment {
 }
 
 impl History {
-    /// Notes an access; the thread it races with, if there is one, and what that did. `same`: the value that is written is there already.
+    /// Notes an access; the thread it races with, if there is one, and what that did. `same`: the
+    /// value that is written is there already.
     pub(super) fn note(&mut self, access: Access, now: Moment, same: bool) -> Option<(u32, Access)> {
         let mut race = None;
         if let Some((then, other)) = self.write
@@ -110,7 +113,8 @@ mod tests {
 
     #[test]
     fn all_readers_count() {
-        // The last one is the writer itself, or of its warp before a barrier of it; the first is not.
+        // The last one is the writer itself, or of its warp before a barrier of it; the first is
+        // not.
         assert!(races(&[(Read, at(40, 0, 0)), (Read, at(3, 0, 0)), (Write, at(3, 0, 0))]));
         assert!(races(&[(Read, at(40, 0, 0)), (Read, at(3, 0, 0)), (Write, at(4, 0, 1))]));
         assert!(!races(&[(Read, at(40, 0, 0)), (Read, at(3, 0, 0)), (Write, at(4, 1, 0))]));

@@ -1,10 +1,12 @@
-//! Launches on the host: every GPU thread a fiber, so that the very kernels run in tests without a GPU.
+//! Launches on the host: every GPU thread a fiber, so that the very kernels run in tests without a
+//! GPU.
 //!
-//! A block's fibers run in turns on one OS thread and meet at barriers. The blocks run one after another, in a shuffled
-//! order that [`set_block_order`] seeds, so no kernel can rely on low blocks coming first, and none on blocks that run at once: a block that waits for
-//! one that has not run is a panic. Shared memory starts as noise.
-//! Threads that race in shared memory are a panic, though here they take turns. What this cannot find are races between blocks: for those there is the sanitizer
-//! on a GPU.
+//! A block's fibers run in turns on one OS thread and meet at barriers. The blocks run one after
+//! another, in a shuffled order that [`set_block_order`] seeds, so no kernel can rely on low blocks
+//! coming first, and none on blocks that run at once: a block that waits for one that has not run
+//! is a panic. Shared memory starts as noise. Threads that race in shared memory are a panic,
+//! though here they take turns. What this cannot find are races between blocks: for those there is
+//! the sanitizer on a GPU.
 
 #[cfg(test)]
 mod tests;
@@ -25,12 +27,14 @@ thread_local! {
     static ORDER_SEED: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
 }
 
-/// Seeds the order in which this OS thread runs the blocks of a launch; 0 is ascending. Without it the order is shuffled.
+/// Seeds the order in which this OS thread runs the blocks of a launch; 0 is ascending. Without it
+/// the order is shuffled.
 pub fn set_block_order(seed: u64) {
     ORDER_SEED.set(seed);
 }
 
-/// How many boxes and points the searches of this OS thread have looked at since the last call, for tests of how work grows.
+/// How many boxes and points the searches of this OS thread have looked at since the last call, for
+/// tests of how work grows.
 pub fn take_looks() -> u64 {
     LOOKS.replace(0)
 }
@@ -52,7 +56,8 @@ fn block_order(grid: u32) -> Vec<u32> {
 /// Runs `grid` blocks of kernel `K`.
 ///
 /// # Safety
-/// `args` points to a [`Kernel::Args`] of `K`. Every pointer in it must be valid for what the kernel's documentation says it reads and writes.
+/// `args` points to a [`Kernel::Args`] of `K`. Every pointer in it must be valid for what the
+/// kernel's documentation says it reads and writes.
 pub unsafe fn launch<K: Kernel>(grid: u32, args: *const ()) {
     // SAFETY: the caller's promise.
     let args = unsafe { args.cast::<K::Args>().read() };

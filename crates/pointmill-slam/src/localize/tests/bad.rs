@@ -69,7 +69,8 @@ fn the_map_of_another_place_has_no_fix() {
 
 #[test]
 fn another_street_has_no_fix_where_the_right_one_has() {
-    // Fronts and parked cars are alike in all streets: alignments converge, fit well and beat other places.
+    // Fronts and parked cars are alike in all streets: alignments converge, fit well and beat other
+    // places.
     let of = |seed| Drive::new(DriveParams { seed, sweeps: 12, azimuth_steps: 1000, ..DriveParams::default() });
     let [own, other] = [of(101), of(100)];
     let off = Pose::from_xyzrpy([1.205_587, 1.047_406, 0.0, 0.0, 0.0, (-1.476_319f64).to_radians()]).unwrap();
@@ -90,7 +91,8 @@ fn another_street_has_no_fix_where_the_right_one_has() {
     assert!(errors(&truth(&own, 11), &fix.map_from_sensor)[0] < 0.1 && fix.evidence.unwrap().explained > 0.85);
 }
 
-/// A map of few cells that are tiny takes no longer than others: it has no ground that a scan could be on.
+/// A map of few cells that are tiny takes no longer than others: it has no ground that a scan could
+/// be on.
 #[test]
 fn tiny_cells_take_no_time() {
     let mut tiny = NdtMoments::new(1e-4).unwrap();

@@ -1,4 +1,5 @@
-//! How often a search is right, and how often it is wrong and says that it is right: printed, with the time. On the GPU where `POINTMILL_TEST_GPU` is set.
+//! How often a search is right, and how often it is wrong and says that it is right: printed, with
+//! the time. On the GPU where `POINTMILL_TEST_GPU` is set.
 
 use super::*;
 use pointmill::internals::testing::Random;
@@ -68,7 +69,8 @@ fn measure_starts() {
     }
 }
 
-/// Starts with a guess that is up to 20 m and 20 degrees off: how often tracking says that a wrong place is right.
+/// Starts with a guess that is up to 20 m and 20 degrees off: how often tracking says that a wrong
+/// place is right.
 #[test]
 #[ignore = "takes minutes; STARTS, SEED and SWEEPS set how many"]
 fn measure_wrong_guesses() {

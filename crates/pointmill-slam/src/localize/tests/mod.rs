@@ -204,7 +204,8 @@ fn uncertainty_has_three_methods() {
         fix.covariance.unwrap()
     });
     assert!((0..6).all(|k| laplace[k][k] > 0.0));
-    // Starts that are 1 m off arrive where the fix is; scores there are lower, so that weights fall off within a metre.
+    // Starts that are 1 m off arrive where the fix is; scores there are lower, so that weights fall
+    // off within a metre.
     assert!(many[0][0] < 0.01 && many[1][1] < 0.01 && many != laplace);
     assert!((0..2).all(|k| scored[k][k] > 0.0 && scored[k][k] < 0.5) && scored != many, "{scored:?}");
     for of in [many, scored] {

@@ -1,6 +1,8 @@
-//! How often a map of another place has a fix, and how often the right place has none: printed for several values of `min_explained`.
+//! How often a map of another place has a fix, and how often the right place has none: printed for
+//! several values of `min_explained`.
 //!
-//! Synthetic drives, and real ones where `POINTMILL_TEST_DATA` or `../shared/data` has them. Maps are of the even sweeps, scans are the odd ones.
+//! Synthetic drives, and real ones where `POINTMILL_TEST_DATA` or `../shared/data` has them. Maps
+//! are of the even sweeps, scans are the odd ones.
 
 use super::*;
 use crate::odometry::{Odometry, OdometryParams};
@@ -103,7 +105,8 @@ fn tried(trial: Trial, map: &Site, site: &Site, random: &mut Random) -> (Fix, bo
     (fix, right)
 }
 
-/// Fixes at each limit, right and wrong ones, of so many tries; and the extremes of what was explained.
+/// Fixes at each limit, right and wrong ones, of so many tries; and the extremes of what was
+/// explained.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     tries: usize,
@@ -113,7 +116,8 @@ struct Counts {
     most_wrong: f64,
 }
 
-/// `TRIES` times a number for each kind of trial, in groups of drives; `OUT` gets a line for each fix without a limit.
+/// `TRIES` times a number for each kind of trial, in groups of drives; `OUT` gets a line for each
+/// fix without a limit.
 #[test]
 #[ignore = "takes minutes; TRIES, SEED and SITES set how many"]
 fn measure_rates() {

@@ -14,7 +14,8 @@ const VOXELS: usize = 256;
 
 /// Points of the world by voxel.
 ///
-/// A point is kept as an offset of `f32` from the corner of its voxel, so that precision does not depend on how far the drive went.
+/// A point is kept as an offset of `f32` from the corner of its voxel, so that precision does not
+/// depend on how far the drive went.
 #[derive(Debug)]
 pub(super) struct LocalMap {
     /// Edge of a voxel in metres.
@@ -96,7 +97,8 @@ impl LocalMap {
         (first, &self.points[first..first + self.voxels[slot as usize].count as usize])
     }
 
-    /// Adds points of the world in their order. Points of a full voxel, and those too near to one of the same voxel, are left out.
+    /// Adds points of the world in their order. Points of a full voxel, and those too near to one
+    /// of the same voxel, are left out.
     pub(super) fn insert(&mut self, points: impl IntoIterator<Item = [f64; 3]>) -> Result<()> {
         self.changes += 1;
         let mut touched = Vec::new();

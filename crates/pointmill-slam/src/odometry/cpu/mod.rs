@@ -18,7 +18,8 @@ use pointmill_core::rigid::{Rigid, dot};
 use rayon::prelude::*;
 use sampler::{POINTS, Sampler, Timed};
 
-/// Slots of a table for each cell at least: in so many, searches by the secret take no longer than without it.
+/// Slots of a table for each cell at least: in so many, searches by the secret take no longer than
+/// without it.
 const SPARSE: usize = 4;
 
 /// Keypoints whose neighbours a thread looks for at least.

@@ -13,9 +13,11 @@ use rayon::prelude::*;
 const NORMALS: usize = 64;
 
 impl LocalMap {
-    /// The nearest point within a distance, in voxels no more than `reach` beside; of equally near ones that with the lowest index; [`NONE`] if there is none.
+    /// The nearest point within a distance, in voxels no more than `reach` beside; of equally near
+    /// ones that with the lowest index; [`NONE`] if there is none.
     ///
-    /// What was found for a place nearby is mostly near, so that few voxels are left to look at. It changes nothing of the answer.
+    /// What was found for a place nearby is mostly near, so that few voxels are left to look at. It
+    /// changes nothing of the answer.
     #[inline]
     pub(super) fn nearest(&self, place: [f64; 3], within: f32, reach: i32, hint: u32) -> u32 {
         let Some(cell) = cell_of(place, self.size) else { return NONE };
@@ -75,7 +77,8 @@ impl LocalMap {
         Ok(())
     }
 
-    /// The normal of a point from its nearest points within the size of a voxel, of equally near ones those that are found first: in its own voxel, then in those around.
+    /// The normal of a point from its nearest points within the size of a voxel, of equally near
+    /// ones those that are found first: in its own voxel, then in those around.
     fn normal(&self, i: usize) -> Normal {
         let (cell, at, size) = (self.voxels[i / self.cap].cell, self.points[i], self.size as f32);
         let mut near = Near::new(at, size);

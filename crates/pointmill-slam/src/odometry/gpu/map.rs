@@ -32,7 +32,8 @@ pub(super) struct DeviceMap {
     normals: Buffer<Place4>,
     made: Buffer<u32>,
     on_device: Buffer<MapHead>,
-    /// At least as many places of voxels were taken as [`MapHead::slots`] says, and no more than this.
+    /// At least as many places of voxels were taken as [`MapHead::slots`] says, and no more than
+    /// this.
     slots: usize,
     changes: u32,
     work: Work,
@@ -102,7 +103,8 @@ impl DeviceMap {
         }
     }
 
-    /// Adds points in their order. Points of a full voxel, and those too near to one of the same voxel, are left out.
+    /// Adds points in their order. Points of a full voxel, and those too near to one of the same
+    /// voxel, are left out.
     pub(super) fn insert(&mut self, samples: &Buffer<Timed>, n: u32, deskew: Deskew, pose: &Rigid) -> Result<()> {
         if n == 0 {
             return Ok(());

@@ -1,7 +1,9 @@
-//! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in
+//! the kernels.
 //!
-//! The host waits once for the points of a sweep that are used, once a linearization for its sums, and once for
-//! the size of the map. It decides about steps and the end of an alignment, as on the CPU.
+//! The host waits once for the points of a sweep that are used, once a linearization for its sums,
+//! and once for the size of the map. It decides about steps and the end of an alignment, as on the
+//! CPU.
 
 mod map;
 mod sweep;
@@ -24,7 +26,8 @@ use pointmill_kernels::prim::sum::TREE;
 use pointmill_kernels::simt::WARP;
 use sweep::DeviceSweep;
 
-/// Points of a sweep, exclusive: a warp works on each keypoint, and threads have numbers of 32 bits.
+/// Points of a sweep, exclusive: a warp works on each keypoint, and threads have numbers of 32
+/// bits.
 const MAX_POINTS: usize = 1 << 27;
 
 /// Sweep and map in memory of a device.

@@ -1,4 +1,5 @@
-//! Poses beside the truth, the same bits for any number of threads, and sweeps that say little or nothing.
+//! Poses beside the truth, the same bits for any number of threads, and sweeps that say little or
+//! nothing.
 
 mod fixtures;
 mod parity;
@@ -35,7 +36,8 @@ fn odometry(params: &OdometryParams) -> Odometry {
     Odometry::new(&Device::cpu().stream().unwrap(), params).unwrap()
 }
 
-/// Root mean square error of the positions from the first pose on, and the mean drift over 10 m and more.
+/// Root mean square error of the positions from the first pose on, and the mean drift over 10 m and
+/// more.
 fn errors(steps: &[Step], truth: &Trajectory) -> [f64; 2] {
     let estimate = Trajectory::new(steps.iter().map(|step| step.world_from_sensor).collect()).unwrap();
     let params =
@@ -103,7 +105,8 @@ fn motion_within_sweeps_is_taken_out() {
     assert!(a < 0.05 && c < 0.05 && 3.0 * a < b, "{a} {b} {c}");
 }
 
-/// Round the corners of this block walls stand in a circle, so that little says how far along the curve the sensor is.
+/// Round the corners of this block walls stand in a circle, so that little says how far along the
+/// curve the sensor is.
 #[test]
 fn curves_that_begin_within_a_sweep_are_found() {
     let drive = drive(Scene::Loop, 7, 50, false);
@@ -124,7 +127,8 @@ fn a_tunnel_says_that_it_does_not_determine_the_way() {
         let registration = step.registration.as_ref().unwrap();
         let seen = registration.fit.observability;
         assert_eq!(registration.covariance.is_some(), seen.rank() == 6);
-        // A car that passes has surfaces across the tunnel, as if it stood there; without one nothing says how far along the sensor is.
+        // A car that passes has surfaces across the tunnel, as if it stood there; without one
+        // nothing says how far along the sensor is.
         let along: f64 = (0..6).filter(|k| !seen.observable[*k]).map(|k| seen.directions[k][0].powi(2)).sum();
         if along > 0.98 {
             assert_eq!(step.status, SweepStatus::Degenerate);
@@ -144,7 +148,8 @@ fn degenerate<'a>(sweeps: impl IntoIterator<Item = &'a PointCloud>, max_range: f
     (count, steps.last().unwrap().world_from_sensor.translation()[0])
 }
 
-/// Of a street that is cut off at 20 m the surfaces see as little as of a tunnel, but what they see holds the sweep.
+/// Of a street that is cut off at 20 m the surfaces see as little as of a tunnel, but what they see
+/// holds the sweep.
 #[test]
 fn a_road_with_few_things_beside_it_is_no_tunnel() {
     let drive = |scene, seed| Drive::new(DriveParams { scene, seed, ..DriveParams::default() });
@@ -185,7 +190,8 @@ fn sweeps_that_say_nothing_get_a_status_and_the_prediction() {
     }
     let ahead = before.world_from_sensor.inverse().compose(&push(&nothing[0]).world_from_sensor).translation()[0];
     assert!((ahead - 7.0).abs() < 0.2, "{ahead}");
-    // A dropped sweep: where the sensor is after seven sweeps without points is where the twelfth was taken.
+    // A dropped sweep: where the sensor is after seven sweeps without points is where the twelfth
+    // was taken.
     let step = push(&sweeps[12]);
     assert_eq!(step.status, SweepStatus::Tracked);
     let again = push(&sweeps[12]);
@@ -238,7 +244,8 @@ fn times_are_named_and_never_believed_blindly() {
     assert!(kept[3].status == SweepStatus::Tracked && off.iter().all(|x| x.abs() < 0.3), "{off:?}");
 }
 
-/// The prediction of a sweep that is older than the one before goes the wrong way, three metres here. The sweep says so.
+/// The prediction of a sweep that is older than the one before goes the wrong way, three metres
+/// here. The sweep says so.
 #[test]
 fn sweeps_out_of_order_are_named() {
     let drive = drive(Scene::Street, 9, 6, true);

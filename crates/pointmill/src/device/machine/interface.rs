@@ -4,13 +4,16 @@ use crate::{Argument, Error, Result};
 use pointmill_kernels::Properties;
 use std::fmt;
 
-/// A GPU with its runtime. It is opened once and lives as long as the process. The CPU is the absence of a machine.
+/// A GPU with its runtime. It is opened once and lives as long as the process. The CPU is the
+/// absence of a machine.
 ///
 /// A machine takes and returns handles and addresses, as drivers do.
 ///
 /// # Safety
-/// Every unsafe method has the same conditions. The caller promises that handles come from this machine and are alive, and that memory at an address is as large as the call says and stays valid
-/// until the stream has done the work. A method that destroys or frees gets the last use of its handle or memory.
+/// Every unsafe method has the same conditions. The caller promises that handles come from this
+/// machine and are alive, and that memory at an address is as large as the call says and stays
+/// valid until the stream has done the work. A method that destroys or frees gets the last use of
+/// its handle or memory.
 pub(crate) trait Machine: Send + Sync {
     /// The name of the device.
     fn name(&self) -> Name;
@@ -25,7 +28,8 @@ pub(crate) trait Machine: Send + Sync {
         Ok(None)
     }
 
-    /// The number of processors that run blocks at the same time; `None` where blocks run one after another.
+    /// The number of processors that run blocks at the same time; `None` where blocks run one after
+    /// another.
     fn multiprocessors(&self) -> Option<u32> {
         None
     }
@@ -53,10 +57,12 @@ pub(crate) trait Machine: Send + Sync {
     /// Frees memory behind the work that the stream has so far; at once where there is no stream.
     unsafe fn free(&self, stream: Option<RawStream>, address: u64, bytes: usize) -> Result<()>;
 
-    /// The addresses, on the device and on the host, of new memory that both reach, aligned to 16 bytes.
+    /// The addresses, on the device and on the host, of new memory that both reach, aligned to 16
+    /// bytes.
     fn alloc_shared(&self, bytes: usize) -> Result<(u64, usize)>;
 
-    /// Frees memory of [`Machine::alloc_shared`] by its address on the host, once the device does not use it.
+    /// Frees memory of [`Machine::alloc_shared`] by its address on the host, once the device does
+    /// not use it.
     unsafe fn free_shared(&self, host: usize, bytes: usize) -> Result<()>;
 
     /// Copies from the host. The data is read before the call returns.
@@ -119,7 +125,8 @@ pub(crate) struct RawGraph(pub(crate) usize);
 pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'a Properties,
     pub(crate) blocks: u32,
-    /// The kernel's argument, of [`Properties::args_bytes`] bytes; it is read before the launch returns.
+    /// The kernel's argument, of [`Properties::args_bytes`] bytes; it is read before the launch
+    /// returns.
     pub(crate) args: *const (),
 }
 

@@ -1,4 +1,5 @@
-//! The runtimes of GPUs, behind one trait. A new one is a folder here and the functions that open it.
+//! The runtimes of GPUs, behind one trait. A new one is a folder here and the functions that open
+//! it.
 // Without any runtime nothing here is ever made.
 #![cfg_attr(not(any(feature = "cuda", feature = "twin")), expect(dead_code))]
 

@@ -15,7 +15,8 @@ const TOGETHER: usize = 8;
 
 /// The normal of each point from its `k` nearest points, itself included.
 pub(in crate::icp) fn normals_of(points: &[[f32; 3]], tree: &Index, k: usize) -> Result<Vec<[f32; 3]>> {
-    // Points of a group are near each other, so what a walk reads is still in the cache for the next.
+    // Points of a group are near each other, so what a walk reads is still in the cache for the
+    // next.
     let parts = (0..tree.groups().div_ceil(GROUPS)).into_par_iter().with_min_len(par::grain(1)).map(|part| {
         let groups = part * GROUPS..tree.groups().min((part + 1) * GROUPS);
         normals_of_groups(points, tree, k, groups)
@@ -66,7 +67,8 @@ struct Near<'a> {
     points: &'a [[f32; 3]],
     tree: &'a Index,
     k: usize,
-    /// The last places, axis by axis, and the points nearest to each; before there are so many, the places are at infinity.
+    /// The last places, axis by axis, and the points nearest to each; before there are so many, the
+    /// places are at infinity.
     places: [[f32; PLACES]; 3],
     found: [[u32; MAX_NEIGHBOURS]; PLACES],
     /// How many places there were.
@@ -95,8 +97,9 @@ impl<'a> Near<'a> {
         around
     }
 
-    /// A key that the nearest points are below. The points that were nearest to another place are as many as are wanted: none that is farther than all of them is among the
-    /// nearest. Of the last places the nearest one says most.
+    /// A key that the nearest points are below. The points that were nearest to another place are
+    /// as many as are wanted: none that is farther than all of them is among the nearest. Of the
+    /// last places the nearest one says most.
     fn limit(&self, p: [f32; 3]) -> u64 {
         if self.count == 0 {
             return FARTHEST;

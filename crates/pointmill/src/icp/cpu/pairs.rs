@@ -15,7 +15,8 @@ pub(in crate::icp) struct Among<'a> {
     pub(in crate::icp) pose: Rigid,
     pub(in crate::icp) target: &'a [[f32; 3]],
     pub(in crate::icp) index: &'a Index,
-    /// Metres by which a search looks farther than the nearest point, so that the next poses can do without.
+    /// Metres by which a search looks farther than the nearest point, so that the next poses can do
+    /// without.
     pub(in crate::icp) margin: f32,
 }
 
@@ -81,7 +82,8 @@ fn search(
     hint: u32,
     scratch: &mut Scratch,
 ) {
-    // The last neighbour, and that of the point before along the curve, are points like others and mostly near: boxes beyond them need no look.
+    // The last neighbour, and that of the point before along the curve, are points like others and
+    // mostly near: boxes beyond them need no look.
     let key_of = |index: u32| match among.target.get(index as usize) {
         Some(point) => key(squared_distance(q, *point), index),
         None => limit,

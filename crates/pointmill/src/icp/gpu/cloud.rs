@@ -11,7 +11,8 @@ use std::mem::offset_of;
 use std::ptr::{null, null_mut};
 use std::slice::from_ref;
 
-/// The finite points of a cloud, or of clouds side by side, about the centre of each; each point with its index in its cloud.
+/// The finite points of a cloud, or of clouds side by side, about the centre of each; each point
+/// with its index in its cloud.
 #[derive(Debug)]
 pub(super) struct Cloud {
     stream: Stream,
@@ -53,7 +54,8 @@ impl Cloud {
         self.localize(null_mut())
     }
 
-    /// Queues all work on a cloud whose points are taken as they are, each with its row; they are put into `by_row` as well. [`Cloud::finish`] waits for it.
+    /// Queues all work on a cloud whose points are taken as they are, each with its row; they are
+    /// put into `by_row` as well. [`Cloud::finish`] waits for it.
     pub(super) fn take_rows(&mut self, cloud: &Rows<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
         by_row.reserve(cloud.len())?;
         self.keep(from_ref(cloud), false)?;
@@ -167,7 +169,8 @@ impl Cloud {
         self.known.len()
     }
 
-    /// Places that have points, of one cloud those before its end. The host need not know the number yet.
+    /// Places that have points, of one cloud those before its end. The host need not know the
+    /// number yet.
     pub(super) fn filled(&self) -> Length {
         let kept = self.heads.pointer().wrapping_byte_add(offset_of!(Head, kept)).cast::<u32>();
         let exact = if self.number() == 1 { kept.cast_const() } else { null() };

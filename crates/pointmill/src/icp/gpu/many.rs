@@ -12,7 +12,8 @@ use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::termination::Sums;
 use std::time::Instant;
 
-/// Most places of the clouds of pairs that are aligned at a time, which bounds the memory: about 340 bytes a place.
+/// Most places of the clouds of pairs that are aligned at a time, which bounds the memory: about
+/// 340 bytes a place.
 const MOST_PLACES: usize = if cfg!(test) { 20_000 } else { 1 << 22 };
 /// Most pairs that are aligned at a time: a byte names one.
 const MOST_PAIRS: usize = if cfg!(test) { 20 } else { 256 };

@@ -1,4 +1,5 @@
-//! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in
+//! the kernels.
 
 mod cloud;
 mod kdtree;
@@ -15,7 +16,8 @@ use crate::Result;
 use crate::device::Stream;
 use pointmill_kernels::icp::{NearestBrute, NearestBruteArgs};
 
-/// The search to use. For alignments of 1,000 to 40,000 points on an H200 the tree along the curve was the fastest, its construction included.
+/// The search to use. For alignments of 1,000 to 40,000 points on an H200 the tree along the curve
+/// was the fastest, its construction included.
 fn chosen(search: Search) -> Search {
     if search == Search::Auto { Search::Lbvh } else { search }
 }

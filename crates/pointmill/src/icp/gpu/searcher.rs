@@ -47,7 +47,8 @@ impl Searcher {
     pub(in crate::icp) fn take(&mut self, cloud: &Rows<'_>) -> Result<()> {
         self.len = cloud.len();
         self.take_all(cloud).inspect_err(|_| {
-            // What there is now belongs partly to these points and partly to those before: no walk may begin.
+            // What there is now belongs partly to these points and partly to those before: no walk
+            // may begin.
             self.len = 0;
             self.cloud.forget();
         })
@@ -98,7 +99,8 @@ impl Searcher {
         Ok(keys)
     }
 
-    /// The keys of the `k` nearest points of each query, ascending; the limit where there are fewer.
+    /// The keys of the `k` nearest points of each query, ascending; the limit where there are
+    /// fewer.
     pub(in crate::icp) fn several(&self, queries: &[[f32; 3]], k: usize, limit: u64) -> Result<Vec<u64>> {
         if self.cloud.len(0) == 0 || queries.is_empty() {
             return memory::filled(queries.len() * k, limit);

@@ -212,7 +212,8 @@ pub(super) struct DeviceStage<'a> {
 }
 
 impl<'a> DeviceStage<'a> {
-    /// The next stage of pairs. Of several pairs one has points, the search is the tree along the curve, and the stage has no voxels.
+    /// The next stage of pairs. Of several pairs one has points, the search is the tree along the
+    /// curve, and the stage has no voxels.
     pub(super) fn new(
         work: &'a mut Workspace,
         stage: &Stage,
@@ -334,7 +335,8 @@ impl<'a> DeviceStage<'a> {
         Ok(())
     }
 
-    /// Queues iterations of each pair from its pose on, and reads their results; none of a pair without a query.
+    /// Queues iterations of each pair from its pose on, and reads their results; none of a pair
+    /// without a query.
     pub(super) fn batch(&mut self, asked: &[Option<Query>]) -> Result<Vec<VecDeque<kernels::Iteration>>> {
         let work = &mut *self.work;
         let state = |(query, guess): (&Option<Query>, &Rigid)| {
@@ -476,7 +478,8 @@ impl Correspondences for DeviceStage<'_> {
 
     fn linearize(&mut self, query: &Query) -> Result<Linearized> {
         let nothing_ahead = self.ahead.front().is_none_or(|iteration| iteration.pose != query.pose);
-        // The host decides with the same arithmetic, so that it asks for the pose that the device went on to, unless the device stopped before.
+        // The host decides with the same arithmetic, so that it asks for the pose that the device
+        // went on to, unless the device stopped before.
         if nothing_ahead && self.has_points() {
             self.ahead = self.batch(&[Some(*query)])?.remove(0);
         }

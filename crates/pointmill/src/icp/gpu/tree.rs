@@ -44,7 +44,8 @@ impl Curve {
         })
     }
 
-    /// Sorts the points of clouds, of which one has a place. The host need not know the numbers of points yet.
+    /// Sorts the points of clouds, of which one has a place. The host need not know the numbers of
+    /// points yet.
     pub(super) fn sort(&mut self, cloud: &Cloud) -> Result<()> {
         // Places without a point are sorted too, unless they are those at the end.
         let filled = cloud.filled();
@@ -69,7 +70,8 @@ impl Curve {
             self.sorter.enqueue(input, sorted, filled, PASSES)?;
         }
         if cloud.number() > 1 {
-            // All codes are in one order now. A stable sort by cloud brings each cloud's together, and its places without a point to their end.
+            // All codes are in one order now. A stable sort by cloud brings each cloud's together,
+            // and its places without a point to their end.
             let passes = passes_for(cloud.number() as u64 - 1).next_multiple_of(2);
             self.by_cloud.reserve(n, passes)?;
             self.owners.reserve(n as usize)?;
@@ -86,7 +88,8 @@ impl Curve {
         self.gather(cloud)
     }
 
-    /// Puts the points of the clouds that were sorted in the order of their codes, of one code in that of their indices.
+    /// Puts the points of the clouds that were sorted in the order of their codes, of one code in
+    /// that of their indices.
     pub(super) fn gather(&self, cloud: &Cloud) -> Result<()> {
         let args = kernels::GatherArgs {
             clouds: cloud.clouds(),
@@ -106,7 +109,8 @@ impl Curve {
 pub(super) struct Tree {
     pub(super) curve: Curve,
     nodes: Buffer<Node>,
-    /// Parts that wait for the other one of their node, and their ends: empty between calls, if they are clean.
+    /// Parts that wait for the other one of their node, and their ends: empty between calls, if
+    /// they are clean.
     waiting: Buffer<Half>,
     ends: Buffer<u64>,
     clean: bool,
@@ -130,7 +134,9 @@ impl Tree {
         })
     }
 
-    /// Makes clouds ready, of which one has a point, or for a tree along the curve a place and which then are sorted; of several clouds trees along the curve alone. Its points along the curve may then have another order.
+    /// Makes clouds ready, of which one has a point, or for a tree along the curve a place and
+    /// which then are sorted; of several clouds trees along the curve alone. Its points along the
+    /// curve may then have another order.
     pub(super) fn build(&mut self, cloud: &Cloud, search: Search) -> Result<()> {
         self.search = search;
         match search {
@@ -191,7 +197,8 @@ impl Tree {
         self.root.write(&[made.root])
     }
 
-    /// Queues the normals of the points by index, with neighbours from an array by index. There is room for as many as there are indices.
+    /// Queues the normals of the points by index, with neighbours from an array by index. There is
+    /// room for as many as there are indices.
     pub(super) fn normals(
         &self,
         cloud: &Cloud,
@@ -211,7 +218,8 @@ impl Tree {
         unsafe { self.root.stream().launch::<kernels::Normals>(cloud.blocks(TREE), args) }
     }
 
-    /// The trees as kernels take them, the first of them; without nodes, if every point is looked at.
+    /// The trees as kernels take them, the first of them; without nodes, if every point is looked
+    /// at.
     pub(super) fn get(&self, cloud: &Cloud) -> kernels::Tree {
         let (nodes, points) = match self.search {
             Search::Brute => (null_mut(), &cloud.points),

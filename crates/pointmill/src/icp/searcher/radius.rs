@@ -21,9 +21,11 @@ pub struct NeighbourLists {
 type Part = Result<(Vec<usize>, Vec<Neighbour>)>;
 
 impl Searcher {
-    /// All points within an inclusive radius in metres of each query, or the nearest `max_results` of them. **Order**: as the queries, in each list the nearest point first.
+    /// All points within an inclusive radius in metres of each query, or the nearest `max_results`
+    /// of them. **Order**: as the queries, in each list the nearest point first.
     ///
-    /// The square of the radius is rounded once to `f32`, as the squared distances are. It works on the CPU alone.
+    /// The square of the radius is rounded once to `f32`, as the squared distances are. It works on
+    /// the CPU alone.
     ///
     /// # Errors
     /// A radius that is negative or NaN, no results, a searcher on a GPU; out of memory.

@@ -145,7 +145,8 @@ fn a_guess_is_where_it_starts() {
 
 #[test]
 fn a_covariance_is_that_of_the_noise() {
-    // Noise of 5 mm on a thousand points, many times: the spread of the poses is what each of them says.
+    // Noise of 5 mm on a thousand points, many times: the spread of the poses is what each of them
+    // says.
     let target = f64_cloud(&cloud_of(20_000, 9));
     let mut random = Random(77);
     let (mut seen, mut told) = ([0.0; 6], [0.0; 6]);

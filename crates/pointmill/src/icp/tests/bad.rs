@@ -84,7 +84,8 @@ fn one_point_a_line_and_a_plane() {
     for metric in [Metric::PointToPlane, Metric::Gicp] {
         assert_eq!(run_from(&guess.into(), &line, &line, &params(metric)).status, Status::NoPairs);
     }
-    // A plane: point-to-plane knows three directions, and shifts along the plane and turns within it keep the guess.
+    // A plane: point-to-plane knows three directions, and shifts along the plane and turns within
+    // it keep the guess.
     let got = run_from(
         &tilt.after(&tilt).moved(&[0.02, 0.01, 0.03, 0.01, 0.0, 0.0], [0.0; 3]).into(),
         &moved(&flat, &tilt.inverse()),

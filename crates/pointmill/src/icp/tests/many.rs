@@ -9,7 +9,8 @@ use pointmill_kernels::simt::twin::set_block_order;
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
 
-/// Clouds of sizes around trees and blocks, some of them empty, with points that are not finite, or with many points of one code.
+/// Clouds of sizes around trees and blocks, some of them empty, with points that are not finite, or
+/// with many points of one code.
 fn clouds() -> Vec<[Vec<[f32; 3]>; 2]> {
     let sizes =
         [(700, 900), (64, 65), (0, 300), (300, 0), (1, 1), (255, 257), (1_025, 1_023), (9, 8), (63, 700), (500, 500)];

@@ -81,7 +81,8 @@ fn the_bunny_from_identity() {
     let Some(bunny) = bunny() else { return };
     assert_eq!((bunny.source.len() / 3, bunny.target.len() / 3), (40_097, 40_256));
     let with = |metric| IcpParams { metric, max_distance: Some(1.0), ..IcpParams::default() };
-    // The fixed point of point-to-point is the same as that of an f64 reference: 1.882 degrees and 2.057 mm from the truth.
+    // The fixed point of point-to-point is the same as that of an f64 reference: 1.882 degrees and
+    // 2.057 mm from the truth.
     let fixed = IcpParams { step_tolerance: 0.0, ..with(Metric::PointToPoint) };
     let (got, degrees, mm) = bunny.align(&fixed);
     assert!(got.status == Status::Fixed && (got.fit.inlier_rmse - 2.0217e-3).abs() < 5e-8, "{got:?}");

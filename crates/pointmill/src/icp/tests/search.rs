@@ -146,7 +146,8 @@ fn of_equally_near_points_the_lowest_indices_count() {
     }
 }
 
-/// Pairs that are kept from pose to pose because nothing can have changed are those that a search finds, however many points are equally near.
+/// Pairs that are kept from pose to pose because nothing can have changed are those that a search
+/// finds, however many points are equally near.
 #[test]
 fn pairs_that_are_kept_are_those_of_a_search() {
     let cloud = cloud_of(400, 22);
@@ -180,7 +181,8 @@ fn pairs_that_are_kept_are_those_of_a_search() {
                         assert_eq!(pairs.target(i), wanted, "{what} {search:?} at {:?}: {i}", pose.translation);
                     }
                 }
-                // That points are there twice, or a third of them at one place, does not make it search more.
+                // That points are there twice, or a third of them at one place, does not make it
+                // search more.
                 if matches!(what, "alone" | "twice" | "zeros") {
                     let all: usize = searched[1..].iter().sum();
                     assert!(all < 11 * source.len() / 4, "{what} {search:?} {margin}: {searched:?}");
@@ -217,7 +219,8 @@ fn searchers_refuse_what_makes_no_sense() {
     assert_eq!(told(1, Some(f64::NAN)), "max_distance: expected 0 m or more, got NaN");
 }
 
-/// Everything within the radius, and more neighbours than a fixed list holds: as a plain loop finds them, with copies, points that are not finite and points at the radius.
+/// Everything within the radius, and more neighbours than a fixed list holds: as a plain loop finds
+/// them, with copies, points that are not finite and points at the radius.
 #[test]
 fn lists_of_any_length_equal_a_plain_loop() {
     let mut random = Random(11);
@@ -258,7 +261,8 @@ fn lists_of_any_length_equal_a_plain_loop() {
     assert_eq!(told(1.0, Some(0)), "max_results: expected 1 or more, or None for all points, got 0");
 }
 
-/// Points far from zero in `f64` have the neighbours that they have near zero, and points about an origin are those of their local coordinates.
+/// Points far from zero in `f64` have the neighbours that they have near zero, and points about an
+/// origin are those of their local coordinates.
 #[test]
 fn large_coordinates_keep_their_neighbours() {
     let local: Vec<[f32; 3]> = cloud_of(400, 3);

@@ -111,7 +111,8 @@ fn a_target_is_made_once() {
     assert!(first[2] > 0 && again[2] == first[2]);
 }
 
-/// Normals of the caller count in place of those that would be made, on every device; points that are left out take theirs along.
+/// Normals of the caller count in place of those that would be made, on every device; points that
+/// are left out take theirs along.
 #[test]
 fn normals_of_the_caller_are_used() {
     let params = |metric| IcpParams { metric, drop_zeros: true, max_iterations: 8, ..IcpParams::default() };

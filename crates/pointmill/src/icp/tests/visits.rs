@@ -66,7 +66,8 @@ fn visits(searcher: &Index, queries: &[[f32; 3]]) -> [f64; 2] {
     visits_of(searcher, queries, || Nearest::below(FARTHEST))
 }
 
-/// Boxes and points together of each way to search: the nearest; with how far others are; the same, looking farther; 20 and 32 nearest; 20 nearest as normals search for them.
+/// Boxes and points together of each way to search: the nearest; with how far others are; the same,
+/// looking farther; 20 and 32 nearest; 20 nearest as normals search for them.
 fn each_way(points: &[[f32; 3]], search: Search, queries: &[[f32; 3]]) -> [f64; WAYS] {
     let searcher = Index::new(points, search).unwrap();
     let place = |i: u32| points[i as usize];
@@ -137,7 +138,8 @@ fn copies_are_hardly_looked_at() {
                 (0..WAYS).all(|k| with[k] < 1.15 * without[k]),
                 "{search:?}, one of {of}: {with:?} and {without:?}"
             );
-            // Queries at the zeros and beside them come to the few parts that have zeros at a corner; four times as many zeros make these a little deeper.
+            // Queries at the zeros and beside them come to the few parts that have zeros at a
+            // corner; four times as many zeros make these a little deeper.
             let fewer = with_zeros(&points[..points.len() / 4], of);
             for queries in [&vec![[0.0; 3]; 9], &vec![[-0.0, 0.0, -0.0]; 9], &beside] {
                 let (few, many) = (each_way(&fewer, search, queries), each_way(&zeros, search, queries));
@@ -260,7 +262,8 @@ fn kernels_look_at_few_copies_and_do_not_mind_points_far_away() {
             let points: Vec<[f32; 3]> = cloud_of(n, 11).iter().map(|p| p.map(|x| x * 1e-30)).collect();
             looks_of_kernels(&points, search, &[[0.0; 3], points[7]])
         });
-        // The 20 lowest indices are anywhere: of eight times as many points less than four times as many are looked at.
+        // The 20 lowest indices are anywhere: of eight times as many points less than four times as
+        // many are looked at.
         assert!((0..2).all(|k| small[1][k] <= 4.0 * small[0][k]), "{search:?}: {small:?}");
     }
     // An alignment, normals and all.

@@ -24,7 +24,8 @@ pub(super) struct Grid {
     lines: Lines,
 }
 
-/// Where lines are found. Most maps are small enough for an array over the box around them, in which a look takes a fifth of the time.
+/// Where lines are found. Most maps are small enough for an array over the box around them, in
+/// which a look takes a fifth of the time.
 #[derive(Clone, Debug)]
 enum Lines {
     Box { around: LineBox, lines: Vec<Line> },

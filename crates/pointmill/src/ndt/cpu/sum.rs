@@ -180,7 +180,8 @@ fn not_in_it(key: u64) -> Error {
 mod tests {
     use super::*;
     use crate::seed::tests::with_seed;
-    /// Keys of cells that a function without a secret puts into one place of a table of up to 2^24 places, with equal upper bits, so that all are compared.
+    /// Keys of cells that a function without a secret puts into one place of a table of up to 2^24
+    /// places, with equal upper bits, so that all are compared.
     pub(in crate::ndt) fn meeting(n: usize) -> Vec<u64> {
         let factor = 0x9e37_79b9_7f4a_7c15u64;
         let inverse = (0..6).fold(factor, |x, _| x.wrapping_mul(2u64.wrapping_sub(factor.wrapping_mul(x))));

@@ -17,7 +17,8 @@ use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Steps that are queued before the host looks for the first time whether all alignments have ended.
+/// Steps that are queued before the host looks for the first time whether all alignments have
+/// ended.
 const FIRST_STEPS: usize = 8;
 /// So many blocks a multiprocessor run at once in the kernels for few points.
 const FEW_BLOCKS: u32 = 3;
@@ -59,7 +60,8 @@ struct Listed {
 }
 
 impl Listed {
-    /// Room for the rows near `n` points, if there are no more than an eighth more of them for each point.
+    /// Room for the rows near `n` points, if there are no more than an eighth more of them for each
+    /// point.
     fn room(self, n: usize) -> usize {
         let rows = n as u64 * self.rows as u64 / self.points as u64;
         (rows + rows / 8 + 64).min((1 << 30) - 1) as usize
@@ -319,7 +321,8 @@ impl Grid {
         scores.read(scan.len())
     }
 
-    /// Runs the alignments of all tasks to their ends, whose limits differ in what holds a pose alone.
+    /// Runs the alignments of all tasks to their ends, whose limits differ in what holds a pose
+    /// alone.
     pub(in crate::ndt) fn align(&self, lattice: &NdtLattice, tasks: &mut [Task<'_>]) -> Result<()> {
         let mut work = self.work();
         let mut all: Vec<(kernels::StoredAlignment, &mut NdtAlignment)> = Vec::new();

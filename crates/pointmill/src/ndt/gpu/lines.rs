@@ -53,7 +53,8 @@ impl Lines {
         self.entries.fill_words(0, len * size_of::<kernels::LinesEntry>() / 4)
     }
 
-    /// Chooses how up to `n` lines in a box are found: by an array over the box where that takes no more memory than a table.
+    /// Chooses how up to `n` lines in a box are found: by an array over the box where that takes no
+    /// more memory than a table.
     fn look(&mut self, n: usize, around: LineBox) {
         // A table is at most half full.
         self.mask = (n * 2).next_power_of_two().max(4) as u32 - 1;

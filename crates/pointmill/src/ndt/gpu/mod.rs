@@ -1,4 +1,5 @@
-//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the
+//! kernels.
 
 mod cells;
 mod grid;

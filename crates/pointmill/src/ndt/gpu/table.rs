@@ -48,7 +48,8 @@ enum State {
     Whole,
     /// Nothing in particular: no point was added since the table was made or emptied.
     Unused,
-    /// Some points of a call may be in them and others not, because it did not come to its end; with the reason, once it is known.
+    /// Some points of a call may be in them and others not, because it did not come to its end;
+    /// with the reason, once it is known.
     Partial(Option<Error>),
 }
 
@@ -192,7 +193,8 @@ impl Table {
         self.records.len()
     }
 
-    /// Adds a part of so many points, which may have so many cells; if it does not fit, with more room; if it cannot be added, the table is as before, and the totals or an error say why.
+    /// Adds a part of so many points, which may have so many cells; if it does not fit, with more
+    /// room; if it cannot be added, the table is as before, and the totals or an error say why.
     /// Where the device fails meanwhile, the table is [`State::Partial`].
     fn add_part(&mut self, part: Part, cells: usize, points: u64) -> Result<kernels::Totals> {
         let before = self.known.cells as usize;
@@ -218,7 +220,8 @@ impl Table {
         }
     }
 
-    /// Adds a part, and takes it away again where it does not fit or cannot be added, as the totals say.
+    /// Adds a part, and takes it away again where it does not fit or cannot be added, as the totals
+    /// say.
     fn try_part(&mut self, part: Part, points: u64) -> Result<kernels::Totals> {
         self.totals.fill_words(0, kernels::Totals::WORDS_OF_A_CALL)?;
         // SAFETY: room was made, and the part's arrays are the caller's.
@@ -284,7 +287,8 @@ impl Table {
         unsafe { self.stream.launch::<kernels::Full>(cells.div_ceil(BLOCK).max(1), args) }
     }
 
-    /// Makes the table half empty with so many cells, and whole. Where that fails it is what it was.
+    /// Makes the table half empty with so many cells, and whole. Where that fails it is what it
+    /// was.
     fn make_room(&mut self, cells: usize) -> Result<()> {
         let mut wanted = (cells * 2).next_power_of_two().max(4);
         if wanted <= self.records.len() {
@@ -310,7 +314,8 @@ impl Table {
                 let to = kernels::Records { records, mask, seed: self.seed, list, totals: totals_of };
                 let (source, source_list, n) = (old.records, old.list, self.known.cells);
                 let args = kernels::AddRecordsArgs { source, source_list, n, to, take_away: 0 };
-                // SAFETY: the old table is valid until its memory is given back, behind this kernel; the new one is larger.
+                // SAFETY: the old table is valid until its memory is given back, behind this
+                // kernel; the new one is larger.
                 unsafe { self.launch(Part::Records(args), to, false) }?;
                 known = totals.read(1)?[0];
             }
@@ -459,7 +464,8 @@ fn empty(records: &mut Buffer<kernels::Record>, totals: &mut Buffer<kernels::Tot
     totals.fill_words(0, size_of::<kernels::Totals>() / 4)
 }
 
-/// Points that a lane takes: several where there are enough of them to keep all multiprocessors busy.
+/// Points that a lane takes: several where there are enough of them to keep all multiprocessors
+/// busy.
 fn items(n: u32, stream: &Stream) -> u32 {
     if cfg!(test) {
         return 1 + n % 7;

@@ -4,7 +4,8 @@ use super::*;
 use crate::TwinFault;
 use crate::testing::kernel_devices;
 
-/// Whether the builder refuses to go on. All that can be asked of it gives the same answer, and nobody learns a wrong number.
+/// Whether the builder refuses to go on. All that can be asked of it gives the same answer, and
+/// nobody learns a wrong number.
 fn refuses(builder: &mut NdtBuilder, had: &NdtMoments, more: Rows<'_>) -> bool {
     let params = NdtParams::default();
     let told = match builder.moments() {

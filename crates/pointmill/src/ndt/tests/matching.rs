@@ -13,7 +13,8 @@ fn align(grid: &NdtGrid, scan: &[[f32; 3]], guess: &PoseVector, params: &NdtAlig
     grid.align(scan_of(scan), &poses_of(&[*guess]), params).unwrap().remove(0)
 }
 
-/// A street with fronts of houses, so that every direction is seen; and every tenth point of it as a scan.
+/// A street with fronts of houses, so that every direction is seen; and every tenth point of it as
+/// a scan.
 fn scene() -> (Vec<f64>, Vec<[f32; 3]>) {
     let mut points = street(60_000, 5);
     for (i, front) in street(20_000, 9).chunks_exact(3).enumerate() {

@@ -143,7 +143,8 @@ fn errors_name_argument_expected_and_got() {
     );
 }
 
-/// What Autoware makes is what matching converges best with, and what the command and the Python package make too.
+/// What Autoware makes is what matching converges best with, and what the command and the Python
+/// package make too.
 #[test]
 fn the_default_covariance_is_that_of_autoware() {
     let params = NdtParams::default();
@@ -229,7 +230,8 @@ fn moments_come_back_from_their_cells() {
     assert!(again(&vec![([0; 3], Moments::of(one))], 1, 0).is_ok());
 }
 
-/// Numbers of points that a file may have, near 2^64: more is refused, on every device, and nothing is added; what is there can be taken away.
+/// Numbers of points that a file may have, near 2^64: more is refused, on every device, and nothing
+/// is added; what is there can be taken away.
 #[test]
 fn numbers_of_points_do_not_wrap() {
     const MOST: u64 = u64::MAX;

@@ -6,7 +6,8 @@ use crate::{Device, PointCloud, Pose, Rows};
 
 const ORIGIN: [f64; 3] = [515_000.0, 4_918_000.0, 0.0];
 
-/// A floor and two walls near the origin, a point every ten centimetres, with coordinates that are exact in `f32`.
+/// A floor and two walls near the origin, a point every ten centimetres, with coordinates that are
+/// exact in `f32`.
 fn corner() -> Vec<f64> {
     let mut points = Vec::new();
     for i in 0..48 {
@@ -76,7 +77,8 @@ fn poses_are_global() {
         let map = Rows::f64(&far, 3).unwrap().about(ORIGIN).unwrap();
         let map = ndt_grid(map, 1.0, &NdtParams::default(), &device).unwrap();
         let params = NdtAlignParams::default();
-        // A scan in the frame of the map, about its origin: what a map about zero says, bit for bit.
+        // A scan in the frame of the map, about its origin: what a map about zero says, bit for
+        // bit.
         let shift = Pose::from_translation([0.25, -0.125, 0.0625]);
         let rows = Rows::f64(&far_scan, 3).unwrap().about(ORIGIN).unwrap();
         let near = &plain.align(Rows::f64(&scan, 3).unwrap(), &[shift], &params).unwrap()[0];

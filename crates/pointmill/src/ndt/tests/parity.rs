@@ -56,7 +56,8 @@ fn moments_of_clouds_of_every_kind() {
     }
 }
 
-/// A box of cells is put in order by a block, in up to eight rounds of 7 x 1,024 words of bits, and a larger one by a sort.
+/// A box of cells is put in order by a block, in up to eight rounds of 7 x 1,024 words of bits, and
+/// a larger one by a sort.
 #[test]
 fn boxes_of_every_size_are_put_in_order() {
     const ROUND: i32 = 7 * 1024 * 32;
@@ -133,7 +134,8 @@ fn builders_are_used_again() {
         let mut builder = NdtBuilder::new(&stream, 1.0, &params).unwrap();
         let mut grid = builder.finish().unwrap();
         assert!(grid.is_empty() && builder.moments().unwrap().is_empty());
-        // Larger, smaller, none; each once in one go, once in parts of which one comes as moments, once after points that were refused.
+        // Larger, smaller, none; each once in one go, once in parts of which one comes as moments,
+        // once after points that were refused.
         for (n, seed) in [(300, 1), (5000, 2), (700, 3), (0, 4), (4000, 5)] {
             let points = cloud(n, seed);
             let mut wanted = NdtMoments::new(1.0).unwrap();

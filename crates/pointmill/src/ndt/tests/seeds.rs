@@ -40,7 +40,8 @@ fn unmixed(k: u32) -> u32 {
     k ^ (k >> 16)
 }
 
-/// Cells that all started in the same slot of a table of up to 2^12 records grow it no further than cells of a street do.
+/// Cells that all started in the same slot of a table of up to 2^12 records grow it no further than
+/// cells of a street do.
 #[test]
 fn cells_that_were_chosen_need_no_larger_table() {
     assert_eq!(mixed(unmixed(77)), 77);

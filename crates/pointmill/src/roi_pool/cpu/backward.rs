@@ -1,4 +1,5 @@
-//! The gradient of the features: lists turned round, then each point's terms added in the order of the boxes.
+//! The gradient of the features: lists turned round, then each point's terms added in the order of
+//! the boxes.
 
 use super::locate::{Located, Workspace};
 use super::transposed::Transposed;

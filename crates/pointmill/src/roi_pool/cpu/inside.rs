@@ -20,7 +20,8 @@ fn lists_of_boxes(scene: &Scene<'_>, params: BoxParams) -> Result<Vec<Vec<i32>>>
     Ok(lists)
 }
 
-/// Calls `found` with each box of each point, in the order of the boxes, and the point's `width` values of `out`. Threads share the points, so that there is nothing to put together and no
+/// Calls `found` with each box of each point, in the order of the boxes, and the point's `width`
+/// values of `out`. Threads share the points, so that there is nothing to put together and no
 /// memory but that of the result.
 fn each_box_of_points<T: Send>(
     scene: &Scene<'_>,
@@ -47,7 +48,8 @@ fn each_box_of_points<T: Send>(
     })
 }
 
-/// Points that a thread takes at a time: several parts a thread, because parts differ in how many boxes are near, and whole tiles, or where these are too few groups.
+/// Points that a thread takes at a time: several parts a thread, because parts differ in how many
+/// boxes are near, and whole tiles, or where these are too few groups.
 fn points_per_chunk(points: usize, threads: usize) -> usize {
     if threads == 1 {
         return points;

@@ -1,4 +1,5 @@
-//! The CPU path: boxes over threads for lists, boxes or rows over threads for pooling, points over threads for gradients.
+//! The CPU path: boxes over threads for lists, boxes or rows over threads for pooling, points over
+//! threads for gradients.
 
 mod backward;
 mod inside;

@@ -15,7 +15,8 @@ use std::ptr::null_mut;
 pub(super) struct Workspace {
     /// For each mode, whether the entries are those of the located scene.
     known: [bool; 2],
-    /// Whether a graph may make other lists without a word to the host, so that entries are never known.
+    /// Whether a graph may make other lists without a word to the host, so that entries are never
+    /// known.
     replayed: bool,
     words: Buffer<u32>,
     point_boxes: PointBoxes,
@@ -62,7 +63,8 @@ impl super::Workspace {
     ) -> Result<()> {
         let extent = &pooled.extent;
         let keeps = self.keeps();
-        // A graph makes its own entries: the lists may be others when it is launched, and until then nothing has run.
+        // A graph makes its own entries: the lists may be others when it is launched, and until
+        // then nothing has run.
         let recorded = self.stream.is_capturing()?;
         if keeps && (recorded || !self.gradient.known[extent.mode as usize]) {
             self.transpose(extent)?;
@@ -87,11 +89,13 @@ impl super::Workspace {
         let lanes = (extent.channels as u64).div_ceil(if quads { 4 } else { 1 }).next_power_of_two().min(32);
         let blocks = (u64::from(args.n) * lanes).div_ceil(u64::from(BLOCK));
         let blocks = blocks.clamp(1, u64::from(self.stream.enough_blocks(64))) as u32;
-        // SAFETY: room was made; the result is of the located scene, whose entries are queued before.
+        // SAFETY: room was made; the result is of the located scene, whose entries are queued
+        // before.
         unsafe { self.stream.launch::<kernels::Gradient>(blocks, args) }
     }
 
-    /// Queues what a gradient needs besides the pooled one, where that is of use: not in a graph, where the gradient makes it again.
+    /// Queues what a gradient needs besides the pooled one, where that is of use: not in a graph,
+    /// where the gradient makes it again.
     pub(in crate::roi_pool) fn prepare_backward(&mut self, pooled: &RoiPooled) -> Result<()> {
         let known = self.gradient.known[pooled.extent.mode as usize];
         if !self.keeps() || known || self.gradient.replayed || self.stream.is_capturing()? {
@@ -118,7 +122,8 @@ impl super::Workspace {
         backward.point_boxes.enqueue(&self.marks, located.boxes, located.points, Wanted::Ranks, &mut backward.words)?;
         let args = kernels::TransposeArgs {
             boxes: located.boxes,
-            // Each pair takes several reads at places of their own; more threads than elsewhere hide them, but boxes have few rows for more.
+            // Each pair takes several reads at places of their own; more threads than elsewhere
+            // hide them, but boxes have few rows for more.
             parts: super::parts_of_box(located.boxes, (4 * self.parts()).min(16)),
             voxels: located.voxels,
             sparse: u32::from(extent.layout == RoiLayout::Sparse),
@@ -129,7 +134,8 @@ impl super::Workspace {
             mode: extent.mode,
             entries: self.gradient.entries(extent.mode),
         };
-        // SAFETY: there is an entry for each pair; the lists of the located scene are queued before.
+        // SAFETY: there is an entry for each pair; the lists of the located scene are queued
+        // before.
         unsafe { self.stream.launch::<kernels::Transpose>(located.boxes * args.parts, args) }?;
         self.gradient.point_boxes.cleared();
         Ok(())

@@ -39,7 +39,8 @@ impl Workspace {
         self.marks.upload_ranges(scene)?;
         let points = self.marks.points(scene)?;
         let boxes = self.marks.boxes(scene, params)?;
-        // As many points as a block can take, and all boxes with them, as long as every multiprocessor has some blocks.
+        // As many points as a block can take, and all boxes with them, as long as every
+        // multiprocessor has some blocks.
         let enough = u64::from(self.stream.enough_blocks(2));
         let runs = |points_of_block: u32| u64::from(points.n.div_ceil(points_of_block).max(1));
         let chunks = |boxes_of_block: u32| u64::from(boxes.count.div_ceil(boxes_of_block).max(1));
@@ -48,7 +49,8 @@ impl Workspace {
         let boxes_of_block = super::boxes_of_block(boxes.count, runs(points_of_block), enough);
         let blocks = runs(points_of_block) * chunks(boxes_of_block);
         if boxes_of_block < boxes.count {
-            // The result may start at any element, which rules out the kernel that writes four at a time.
+            // The result may start at any element, which rules out the kernel that writes four at a
+            // time.
             out.fill_words(u32::MAX, scene.num_points())?;
         }
         let args = kernels::FirstBoxArgs { boxes, points, points_of_block, boxes_of_block, first: out.pointer() };
@@ -83,7 +85,8 @@ impl Workspace {
         let (boxes, n) = (scene.num_boxes(), scene.num_points());
         self.marks.reserve(scene, true)?;
         self.marks.enqueue(scene, params, true, null_mut())?;
-        // Offsets are sums of 30 bits, so the number of pairs is asked of the boxes before there are any.
+        // Offsets are sums of 30 bits, so the number of pairs is asked of the boxes before there
+        // are any.
         enqueue_totals(&self.marks, scene, &mut self.totals)?;
         let pairs = self.totals.read(boxes)?.iter().map(|&n| n as u64).sum();
         super::check_pairs(pairs)?;

@@ -85,7 +85,8 @@ impl Marks {
         })
     }
 
-    /// Queues the tests of all points with all boxes; returns both as kernels take them. `zero`, if not null, becomes 0 on the way.
+    /// Queues the tests of all points with all boxes; returns both as kernels take them. `zero`, if
+    /// not null, becomes 0 on the way.
     pub(super) fn enqueue(
         &mut self,
         scene: &Scene<'_>,
@@ -97,7 +98,8 @@ impl Marks {
         let boxes = self.boxes(scene, params)?;
         let enough = u64::from(self.stream.enough_blocks(2));
         let groups = u64::from(boxes.count.div_ceil(BOXES));
-        // As many points as a block can sort, and several groups of boxes with them, as long as every multiprocessor has some blocks.
+        // As many points as a block can sort, and several groups of boxes with them, as long as
+        // every multiprocessor has some blocks.
         let most = kernels::MarkArgs::MOST_TILES;
         let tiles_of_item = if u64::from(self.tiles / most) * groups >= enough { most } else { 1 };
         let runs = self.tiles.div_ceil(tiles_of_item);
@@ -157,7 +159,8 @@ pub(super) enum Wanted {
 pub(super) struct PointBoxes {
     offsets: Buffer<u32>,
     scan: Buffer<u32>,
-    /// Whether the scan's state is zero; false from a call on until the kernel is queued that clears it.
+    /// Whether the scan's state is zero; false from a call on until the kernel is queued that
+    /// clears it.
     clean: bool,
     /// Whether it is zero then: what a graph records has not run.
     will_be_clean: bool,
@@ -173,7 +176,8 @@ impl PointBoxes {
         &self.offsets
     }
 
-    /// The state of the scan that made the offsets for so many points, which the first kernel that uses them must clear, see [`PointBoxes::cleared`].
+    /// The state of the scan that made the offsets for so many points, which the first kernel that
+    /// uses them must clear, see [`PointBoxes::cleared`].
     pub(super) fn scan(&self, n: u32) -> kernels::ScanState {
         kernels::ScanState { tiles: Tiles { words: self.scan.pointer() }, words: Tiles::words(blocks(n)) }
     }

@@ -1,4 +1,5 @@
-//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the
+//! kernels.
 
 mod backward;
 mod inside;
@@ -17,9 +18,11 @@ use std::ptr::null_mut;
 
 /// Pairs that there is room for at first; in tests so few that they do not always do.
 const FIRST_PAIRS: usize = if cfg!(test) { 500 } else { 1 << 24 };
-/// Points that a multiprocessor tests with boxes, point by point, in the time that it takes to sort points first and look at those near each other together.
+/// Points that a multiprocessor tests with boxes, point by point, in the time that it takes to sort
+/// points first and look at those near each other together.
 const DIRECT_POINTS: u64 = if cfg!(test) { 700 } else { 1 << 15 };
-/// Most pairs of a box and a point inside: what a sum of the scan can be. In tests so few that the twin can have more.
+/// Most pairs of a box and a point inside: what a sum of the scan can be. In tests so few that the
+/// twin can have more.
 const MAX_PAIRS: u64 = if cfg!(test) { 1 << 20 } else { (1 << 30) - 1 };
 /// Most blocks of a launch.
 const MAX_BLOCKS: u32 = i32::MAX as u32;
@@ -88,7 +91,8 @@ impl Workspace {
     pub(super) fn pool(&mut self, features: &Rows<'_>, extent: &Extent, out: &mut RoiPooled) -> Result<()> {
         loop {
             let args = self.emit_args(features, extent, out)?;
-            // SAFETY: `emit_args` made room; the lists are queued before, and their pairs are below `capacity`.
+            // SAFETY: `emit_args` made room; the lists are queued before, and their pairs are below
+            // `capacity`.
             unsafe { self.stream.launch::<kernels::Emit>((args.boxes * args.parts).max(1), args) }?;
             if !self.must_grow_rows(extent, out)? {
                 return Ok(());
@@ -96,7 +100,8 @@ impl Workspace {
         }
     }
 
-    /// Both; nothing waits between them. Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does.
+    /// Both; nothing waits between them. Calls `arrays`, which may put other arrays into the
+    /// result, when the device already works, and returns what it does.
     pub(super) fn run<R, E: From<Error>>(
         &mut self,
         scene: &Scene<'_>,
@@ -147,7 +152,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Where the room may not have been enough, waits for how much was needed; makes room if it was not.
+    /// Where the room may not have been enough, waits for how much was needed; makes room if it was
+    /// not.
     fn must_grow(&mut self) -> Result<bool> {
         if self.located.pairs_bound <= self.capacity as u64 {
             return Ok(false);
@@ -227,7 +233,8 @@ const fn parts_of_box(boxes: u32, wanted: u32) -> u32 {
     if wanted < most { wanted } else { most }
 }
 
-/// Boxes that a block takes, so that there are enough blocks but not too many: `runs` of points, each tested with all boxes.
+/// Boxes that a block takes, so that there are enough blocks but not too many: `runs` of points,
+/// each tested with all boxes.
 fn boxes_of_block(boxes: u32, runs: u64, enough: u64) -> u32 {
     let blocks = |boxes_of_block: u32| runs * u64::from(boxes.div_ceil(boxes_of_block).max(1));
     let least = kernels::FirstBoxArgs::BOXES;

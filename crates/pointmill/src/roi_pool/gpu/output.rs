@@ -8,7 +8,8 @@ use crate::{Dtype, Result, Rows};
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
-/// Rows of a sparse result that there is room for at first; in tests so few that they do not always do.
+/// Rows of a sparse result that there is room for at first; in tests so few that they do not always
+/// do.
 const FIRST_ROWS: usize = if cfg!(test) { 50 } else { 1 << 18 };
 
 /// The address of an array of any type.
@@ -17,7 +18,8 @@ fn address(arrays: &Arrays<RoiArray>, array: RoiArray) -> *mut u8 {
 }
 
 impl super::Workspace {
-    /// Makes room for the result. Returns whether kernels can write empty rows beside others; where they cannot it queues writing them first.
+    /// Makes room for the result. Returns whether kernels can write empty rows beside others; where
+    /// they cannot it queues writing them first.
     fn reserve_output(&self, extent: &Extent, out: &mut RoiPooled) -> Result<bool> {
         let rows = extent.rows(self.rows_capacity(extent, out));
         extent.check_values(rows)?;
@@ -68,7 +70,8 @@ impl super::Workspace {
         extent.voxels().min(usize::try_from(self.located.pairs_bound).unwrap_or(usize::MAX))
     }
 
-    /// Where a sparse result may have had too little room, waits for how much was needed; makes room if it was not enough.
+    /// Where a sparse result may have had too little room, waits for how much was needed; makes
+    /// room if it was not enough.
     pub(super) fn must_grow_rows(&self, extent: &Extent, out: &mut RoiPooled) -> Result<bool> {
         let room = self.rows_capacity(extent, out);
         if extent.layout != RoiLayout::Sparse || room >= self.rows_bound(extent) {
@@ -119,7 +122,8 @@ impl super::Workspace {
         })
     }
 
-    /// Blocks that share a box: enough that all multiprocessors have work all the time, but not so many that they mostly start.
+    /// Blocks that share a box: enough that all multiprocessors have work all the time, but not so
+    /// many that they mostly start.
     pub(super) fn parts(&self) -> u32 {
         (self.stream.enough_blocks(16) / self.located.boxes.max(1)).clamp(1, 8)
     }

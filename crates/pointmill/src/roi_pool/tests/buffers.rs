@@ -109,7 +109,8 @@ fn memory_of_others_does_not_grow() {
     }
 }
 
-/// Pooled features go to memory of the caller's, which must have room for an even number of them; nothing behind is touched.
+/// Pooled features go to memory of the caller's, which must have room for an even number of them;
+/// nothing behind is touched.
 #[test]
 fn pooled_features_go_to_memory_of_others() {
     let arrays = arrays(5, 300);

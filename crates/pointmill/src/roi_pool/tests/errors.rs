@@ -158,7 +158,8 @@ fn nothing_gives_nothing() {
     }
 }
 
-/// Equal boxes that all hold all points, one pair more than there may be (in tests; see `MAX_PAIRS`).
+/// Equal boxes that all hold all points, one pair more than there may be (in tests; see
+/// `MAX_PAIRS`).
 fn crowd() -> (Vec<f32>, Vec<f32>) {
     (BOX.repeat(65), [0.5f32, 0.5, 0.5].repeat((1 << 14) - 252))
 }
@@ -218,7 +219,8 @@ fn a_failed_call_leaves_an_empty_result() {
     }
 }
 
-/// Where no voxel keeps a point there are no lists, so any number of pairs will do, and no call waits or grows.
+/// Where no voxel keeps a point there are no lists, so any number of pairs will do, and no call
+/// waits or grows.
 #[test]
 fn pairs_that_nothing_keeps_need_no_room() {
     let (boxes, points) = crowd();
@@ -243,7 +245,8 @@ fn pairs_that_nothing_keeps_need_no_room() {
     }
 }
 
-/// A result that has more values than any array is an argument that makes no sense, and not memory that is missing.
+/// A result that has more values than any array is an argument that makes no sense, and not memory
+/// that is missing.
 #[test]
 fn impossible_sizes_are_arguments() {
     let (boxes, points, features) = (BOX.repeat(1 << 10), [0.5f32, 0.5, 0.5], vec![1.0f32; 1 << 20]);

@@ -97,7 +97,8 @@ fn means_are_near_those_of_f64() {
     }
 }
 
-/// A gradient that comes after another scene: boxes and points are located again, and of the result only the argmax is left.
+/// A gradient that comes after another scene: boxes and points are located again, and of the result
+/// only the argmax is left.
 #[test]
 fn gradients_of_results_of_before() {
     for mode in [PoolMode::Max, PoolMode::Mean] {
@@ -162,7 +163,8 @@ fn what_cannot_be_restored_is_refused() {
     }
 }
 
-/// What a gradient needs may be made before it is there, and the arrays of the result in the course of the call: all is the same.
+/// What a gradient needs may be made before it is there, and the arrays of the result in the course
+/// of the call: all is the same.
 #[test]
 fn a_gradient_may_be_prepared() {
     for mode in [PoolMode::Max, PoolMode::Mean] {

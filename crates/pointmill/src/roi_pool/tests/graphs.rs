@@ -103,7 +103,8 @@ impl Rig {
     }
 }
 
-/// One forward pass, several gradients: a graph of the gradient alone leaves no state behind that its next launch would trip over.
+/// One forward pass, several gradients: a graph of the gradient alone leaves no state behind that
+/// its next launch would trip over.
 #[test]
 fn a_gradient_is_replayed_with_new_values() {
     for (name, device) in kernel_devices() {
@@ -123,7 +124,8 @@ fn a_gradient_is_replayed_with_new_values() {
     }
 }
 
-/// A graph of the forward pass makes other lists behind the back of the host, which must not take the gradient's for known.
+/// A graph of the forward pass makes other lists behind the back of the host, which must not take
+/// the gradient's for known.
 #[test]
 fn a_gradient_follows_a_replayed_call() {
     for (name, device) in kernel_devices() {
@@ -158,7 +160,8 @@ fn a_recorded_gradient_follows_new_points() {
     }
 }
 
-/// What a gradient needs is not made for a graph, which makes it itself, and not taken for made after one.
+/// What a gradient needs is not made for a graph, which makes it itself, and not taken for made
+/// after one.
 #[test]
 fn a_prepared_gradient_follows_new_points() {
     for (name, device) in kernel_devices() {
@@ -235,7 +238,8 @@ fn a_graph_keeps_its_splits() {
     }
 }
 
-/// Other splits would have to be copied when the graph is launched, from memory that is gone by then; and a refused call leaves nothing behind.
+/// Other splits would have to be copied when the graph is launched, from memory that is gone by
+/// then; and a refused call leaves nothing behind.
 #[test]
 fn a_graph_takes_no_new_splits() {
     let halves = [[0, 5, 10], [0, 400, 800]];

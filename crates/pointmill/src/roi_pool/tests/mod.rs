@@ -1,4 +1,5 @@
-//! Answers from outside, parity of all paths, gradients against finite differences, and what must be refused.
+//! Answers from outside, parity of all paths, gradients against finite differences, and what must
+//! be refused.
 
 mod buffers;
 mod errors;

@@ -125,7 +125,8 @@ fn sizes_around_warps_blocks_and_tiles() {
     }
 }
 
-/// More points in a box than the sort keeps in shared memory, many passes, and voxels that overflow.
+/// More points in a box than the sort keeps in shared memory, many passes, and voxels that
+/// overflow.
 #[test]
 fn crowded_boxes() {
     let mut random = Random(5);

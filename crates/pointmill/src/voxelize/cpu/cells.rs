@@ -33,7 +33,8 @@ pub(super) struct Member {
 #[repr(align(128))]
 pub(super) struct Cells<K> {
     pub(super) table: Table<K>,
-    /// All points of each cell, kept or not. Here and in `sums` the first entry is for points outside the grid: that costs less than a branch.
+    /// All points of each cell, kept or not. Here and in `sums` the first entry is for points
+    /// outside the grid: that costs less than a branch.
     counts: Vec<u32>,
     sums: Vec<f32>,
     /// The runs, if points are to be found again.

@@ -8,7 +8,8 @@ use std::ops::Range;
 /// Points whose cells are found together.
 const LANES: usize = 64;
 
-/// A cell's id: 32 bits where the grid allows it, because a table of half the size misses the cache less often.
+/// A cell's id: 32 bits where the grid allows it, because a table of half the size misses the cache
+/// less often.
 pub(super) trait Key: Copy + Default + Eq + Ord + Send + Sync + std::fmt::Debug {
     /// In place of an id: the point is in no cell.
     const NONE: Self;
@@ -17,15 +18,18 @@ pub(super) trait Key: Copy + Default + Eq + Ord + Send + Sync + std::fmt::Debug 
     /// Keys of points, coordinate after coordinate.
     fn find(grid: &VoxelGrid, points: &[[f32; LANES]; 3], keys: &mut [Self; LANES]);
 
-    /// Which of `parts` parts the key is dealt to, the same for all keys of a run: by a secret factor, with which the parts' tables have nothing to do.
+    /// Which of `parts` parts the key is dealt to, the same for all keys of a run: by a secret
+    /// factor, with which the parts' tables have nothing to do.
     #[inline(always)]
     fn part(self, parts: usize, seed: Seed) -> usize {
         let place = (self.id() / RUN).wrapping_mul(seed.factor()) >> 48;
         ((place * parts as u64) >> 16) as usize
     }
 
-    /// Where a table of `1 << bits` slots starts looking. Runs are scattered by the golden ratio: of cells side by side, along any axis, it makes
-    /// neighbours in the table less often than chance does, and needs one multiplication. Who knows it can choose cells that it leaves in one place.
+    /// Where a table of `1 << bits` slots starts looking. Runs are scattered by the golden ratio:
+    /// of cells side by side, along any axis, it makes neighbours in the table less often than
+    /// chance does, and needs one multiplication. Who knows it can choose cells that it leaves in
+    /// one place.
     #[inline(always)]
     fn even_slot(self, bits: u32) -> usize {
         let scattered = (self.id() / RUN).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -50,8 +54,8 @@ impl Key for u32 {
         u64::from(self)
     }
 
-    /// What [`VoxelGrid::cell`] and [`VoxelGrid::id`] compute, in a form that becomes vector code: there is no vector conversion of `f32` to
-    /// `u32` that is safe for every value.
+    /// What [`VoxelGrid::cell`] and [`VoxelGrid::id`] compute, in a form that becomes vector code:
+    /// there is no vector conversion of `f32` to `u32` that is safe for every value.
     #[inline(always)]
     fn find(grid: &VoxelGrid, points: &[[f32; LANES]; 3], keys: &mut [Self; LANES]) {
         const WHOLE: f32 = (1 << 23) as f32;
@@ -61,7 +65,8 @@ impl Key for u32 {
             for axis in [2, 1, 0] {
                 let q = (points[axis][i] - min[axis]) / size[axis];
                 inside &= (q >= 0.0) & (q < dims[axis] as f32);
-                // From 2^23 on, `f32` has no fraction: adding it rounds, and its bits count up by one.
+                // From 2^23 on, `f32` has no fraction: adding it rounds, and its bits count up by
+                // one.
                 let rounded = q + WHOLE;
                 let up = u32::from(rounded - WHOLE > q);
                 let cell = rounded.to_bits().wrapping_sub(WHOLE.to_bits()).wrapping_sub(up);
@@ -91,7 +96,8 @@ impl Key for u64 {
     }
 }
 
-/// Whether a grid's keys can have 32 bits: the largest number stands for no cell, and cells along an axis can be counted in the bits of an `f32`.
+/// Whether a grid's keys can have 32 bits: the largest number stands for no cell, and cells along
+/// an axis can be counted in the bits of an `f32`.
 pub(super) fn narrow(grid: &VoxelGrid) -> bool {
     grid.num_cells() <= u64::from(u32::MAX) && grid.dims().iter().all(|&d| d <= 1 << 23)
 }
@@ -157,7 +163,8 @@ impl Sample<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Coords<'a> {
     grid: &'a VoxelGrid,
-    /// `2^64 / dims`, rounded up, for x and y: for 32-bit ids the product's upper half is the quotient.
+    /// `2^64 / dims`, rounded up, for x and y: for 32-bit ids the product's upper half is the
+    /// quotient.
     inverse: Option<[u64; 2]>,
     batch_index: Option<i32>,
 }

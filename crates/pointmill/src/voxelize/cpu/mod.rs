@@ -1,4 +1,5 @@
-//! The CPU path: one thread in a single pass, or more threads on parts of the cells, with the same bits.
+//! The CPU path: one thread in a single pass, or more threads on parts of the cells, with the same
+//! bits.
 //!
 //! Points become keys, keys become cells with sums, and cells, in the order asked for, become rows.
 

@@ -1,5 +1,5 @@
-//! Several threads: the cells are dealt into parts by their hash, and each part's points stay in input order, so that every sum is added in
-//! the same order as by one thread.
+//! Several threads: the cells are dealt into parts by their hash, and each part's points stay in
+//! input order, so that every sum is added in the same order as by one thread.
 //!
 //! 1. Chunks of points find their keys and deal them into parts.
 //! 2. Each part finds its cells and adds up their points, chunk after chunk.
@@ -62,7 +62,8 @@ impl<K: Key> Chunk<K> {
         let part_of = |run: &Run<K>| if run.key == K::NONE { u8::MAX } else { run.key.part(parts, sample.seed) as u8 };
         self.part_of.clear();
         memory::extend(&mut self.part_of, self.all.iter().map(part_of))?;
-        // A pass for each part: without branches and without counters in memory it takes a third of the time of a counting sort.
+        // A pass for each part: without branches and without counters in memory it takes a third of
+        // the time of a counting sort.
         memory::resize(&mut self.dealt, self.all.len() + 1, Run::default())?;
         let mut end = 0;
         for p in 0..parts {

@@ -71,7 +71,8 @@ impl<K: Key> Merge<'_, K> {
         }
     }
 
-    /// Writes the rows of cells from `start` to `end` in the order, as far as there is room for rows. Returns how many points these rows have, kept or not.
+    /// Writes the rows of cells from `start` to `end` in the order, as far as there is room for
+    /// rows. Returns how many points these rows have, kept or not.
     pub(super) fn write(&self, start: u64, end: u64, rows: Rows<'_>) -> usize {
         if self.parts.len() == 1 || rows.num_points.len() <= ROWS {
             return self.write_here(start, rows);
@@ -170,7 +171,8 @@ impl<K: Key> Merge<'_, K> {
     }
 }
 
-/// Gives the points of runs, which have been added to a part, their rows. The first of `point_rows` is that of point `start`.
+/// Gives the points of runs, which have been added to a part, their rows. The first of `point_rows`
+/// is that of point `start`.
 pub(super) fn write_members<K>(part: &Cells<K>, members: &[Member], start: u32, point_rows: &mut [u32]) {
     for m in members {
         let row = if m.cell == NONE { NONE } else { part.rows[m.cell as usize].load(Relaxed) };

@@ -14,18 +14,22 @@ struct Entry<K> {
 }
 
 const FIRST_BITS: u32 = 10;
-/// Slots that a search may go on for, on average, before the table scatters its keys by the secret. Sweeps need 0.1 to 0.4, random cells 0.5 at most, and
-/// runs of four, which are scattered as one, up to four times as many.
+/// Slots that a search may go on for, on average, before the table scatters its keys by the secret.
+/// Sweeps need 0.1 to 0.4, random cells 0.5 at most, and runs of four, which are scattered as one,
+/// up to four times as many.
 const STEPS: u64 = 8;
 /// Steps that a table may take besides.
 const FREE_STEPS: u64 = 1024;
 
 /// An open-addressed table that grows with the rows, so that a sweep's cells stay in the cache.
 ///
-/// Emptying it costs nothing: rows count on from call to call, and entries with smaller ones are as good as empty.
+/// Emptying it costs nothing: rows count on from call to call, and entries with smaller ones are as
+/// good as empty.
 ///
-/// Keys are scattered evenly, by a function that everybody knows, and searches count how far they go. Where keys were chosen so that they meet in one place, all are scattered anew
-/// by a secret: whatever the keys are, the steps of all searches together are at most some times the number of searches. Doing so from the start would take an eighth more time for a sweep.
+/// Keys are scattered evenly, by a function that everybody knows, and searches count how far they
+/// go. Where keys were chosen so that they meet in one place, all are scattered anew by a secret:
+/// whatever the keys are, the steps of all searches together are at most some times the number of
+/// searches. Doing so from the start would take an eighth more time for a sweep.
 #[derive(Debug)]
 pub(super) struct Table<K> {
     entries: Vec<Entry<K>>,
@@ -34,7 +38,8 @@ pub(super) struct Table<K> {
     seed: Seed,
     /// Whether keys are scattered by the seed.
     secret: bool,
-    /// Slots that searches went on by since the table was emptied, and how many there may have been by now.
+    /// Slots that searches went on by since the table was emptied, and how many there may have been
+    /// by now.
     steps: u64,
     most_steps: u64,
     /// The key of each row.
@@ -83,8 +88,9 @@ impl<K: Key> Table<K> {
         let (base, bits, mask) = (self.base, self.bits, self.entries.len() - 1);
         // `slot & mask` tells the compiler that accesses are in bounds.
         let entries = &mut self.entries[..=mask];
-        // Without a branch that depends on what was found, and with little else in the loop, the loads of many runs are under way at the same
-        // time, which is what counts once the table is larger than the cache.
+        // Without a branch that depends on what was found, and with little else in the loop, the
+        // loads of many runs are under way at the same time, which is what counts once the table is
+        // larger than the cache.
         let (mut slots, mut seen) = ([0; BLOCK], [Entry::default(); BLOCK]);
         for (slot, run) in slots.iter_mut().zip(runs) {
             *slot = run.key.even_slot(bits) as u32;
@@ -235,7 +241,8 @@ mod tests {
         keys
     }
 
-    /// As many steps as there are searches, some times over, whether keys meet from the start, only once the table is large, or in searches for what is there.
+    /// As many steps as there are searches, some times over, whether keys meet from the start, only
+    /// once the table is large, or in searches for what is there.
     #[test]
     fn keys_that_meet_are_scattered_by_the_secret() {
         let n = 20_000;
@@ -261,7 +268,8 @@ mod tests {
         }
     }
 
-    /// Whoever knows the seed could still choose keys that meet; so what is counted above is what it should be.
+    /// Whoever knows the seed could still choose keys that meet; so what is counted above is what
+    /// it should be.
     #[test]
     fn steps_are_counted() {
         let seed = Seed::new(7);

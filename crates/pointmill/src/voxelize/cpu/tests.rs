@@ -16,7 +16,8 @@ fn points_of(grid: &VoxelGrid, ids: &[u64]) -> Vec<f32> {
     ids.iter().flat_map(point).collect()
 }
 
-/// Voxelizes the cells, checks the rows, and tells whether a table needed the secret, and how many slots all searches looked at.
+/// Voxelizes the cells, checks the rows, and tells whether a table needed the secret, and how many
+/// slots all searches looked at.
 fn looks(grid: &VoxelGrid, params: &VoxelizeParams, ids: &[u64], stream: &Stream, device: &Device) -> (bool, u64) {
     let data = points_of(grid, ids);
     let points = Points::new(&data, 4).unwrap();
@@ -34,7 +35,8 @@ fn looks(grid: &VoxelGrid, params: &VoxelizeParams, ids: &[u64], stream: &Stream
     parts.fold((false, ids.len() as u64), |(any, all), (secret, steps)| (any | secret, all + steps))
 }
 
-/// The cells of the default grid that a function without a secret scatters least: all that it takes to choose them is this code.
+/// The cells of the default grid that a function without a secret scatters least: all that it takes
+/// to choose them is this code.
 #[test]
 fn chosen_cells_take_no_longer_than_random_ones() {
     const N: usize = 12_000;
@@ -60,7 +62,8 @@ fn chosen_cells_take_no_longer_than_random_ones() {
     }
 }
 
-/// What people voxelize needs no secret: lines along each axis, floors, walls, blocks of cells, and sweeps.
+/// What people voxelize needs no secret: lines along each axis, floors, walls, blocks of cells, and
+/// sweeps.
 #[test]
 fn honest_clouds_are_scattered_evenly() {
     let params = VoxelizeParams::default();

@@ -1,4 +1,5 @@
-//! Rows of cells in the order of their ids: sorted rows, and first-seen rows of many points, which are put into their order after that.
+//! Rows of cells in the order of their ids: sorted rows, and first-seen rows of many points, which
+//! are put into their order after that.
 
 use super::super::{VoxelArray, Voxels};
 use super::{Call, Workspace, reserve_filled};
@@ -123,7 +124,8 @@ impl Workspace {
         }
     }
 
-    /// Queues what gives points their rows and rows their points; returns where the slots of each row are.
+    /// Queues what gives points their rows and rows their points; returns where the slots of each
+    /// row are.
     ///
     /// # Safety
     /// As [`Workspace::mark`], which was called before.

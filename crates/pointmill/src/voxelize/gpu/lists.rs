@@ -30,7 +30,8 @@ impl Workspace {
         let scan = scan::ScanArgs { input: counts, output: row_splits, n: call.rows(), tiles };
         let passes = passes_for(u64::from(last));
         let input = Pairs { keys, values: null_mut() };
-        // Entries of points have done their work by now; their memory takes the sorted keys, which nobody needs.
+        // Entries of points have done their work by now; their memory takes the sorted keys, which
+        // nobody needs.
         let output = Pairs { keys: self.slot_of_point.pointer(), values: indices };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
@@ -58,7 +59,8 @@ pub(in super::super) fn scatter(voxels: &Voxels, features: Rows<'_>, mode: Scatt
         output: output.pointer(),
     };
     let blocks = (len as u64).div_ceil(u64::from(BLOCK)).max(1) as u32;
-    // SAFETY: the lists belong to this result; features and output have the sizes that the kernel asks for.
+    // SAFETY: the lists belong to this result; features and output have the sizes that the kernel
+    // asks for.
     unsafe { stream.launch::<kernels::Scatter>(blocks, args) }?;
     Ok(output)
 }

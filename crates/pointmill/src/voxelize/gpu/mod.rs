@@ -1,4 +1,5 @@
-//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the
+//! kernels.
 
 mod cells;
 mod lists;
@@ -24,7 +25,8 @@ use std::ptr::{null, null_mut};
 
 /// Memory that calls use again.
 ///
-/// Between calls the tables and the slots are empty (all ones), and the sets of cells (all zero): the kernels empty what they used, which is far less than there is.
+/// Between calls the tables and the slots are empty (all ones), and the sets of cells (all zero):
+/// the kernels empty what they used, which is far less than there is.
 #[derive(Debug)]
 pub(super) struct Workspace {
     stream: Stream,
@@ -35,7 +37,8 @@ pub(super) struct Workspace {
     cells: cells::Memory,
     /// Zero between calls.
     lost: Buffer<u32>,
-    /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is under way, and after one that failed.
+    /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is under
+    /// way, and after one that failed.
     clean: bool,
     /// Entries minus one of a table that is too small.
     #[cfg(test)]
@@ -134,7 +137,8 @@ impl Workspace {
         })
     }
 
-    /// Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does.
+    /// Calls `arrays`, which may put other arrays into the result, when the device already works,
+    /// and returns what it does.
     pub(super) fn run<R, E: From<Error>>(
         &mut self,
         job: &Job<'_>,

@@ -7,9 +7,11 @@ use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
 
-/// From here on larger tiles are faster: on an H200 small ones win by 3 % at 1 M points, large ones take 0.60 instead of 0.72 ms at 10 M.
+/// From here on larger tiles are faster: on an H200 small ones win by 3 % at 1 M points, large ones
+/// take 0.60 instead of 0.72 ms at 10 M.
 const MANY_POINTS: usize = if cfg!(test) { 1000 } else { 2_000_000 };
-/// From here on first-seen rows are found by the bits of their cells: with fewer points the order of rows takes longer than a table.
+/// From here on first-seen rows are found by the bits of their cells: with fewer points the order
+/// of rows takes longer than a table.
 const MANY_IN_CELLS: usize = if cfg!(test) { 1000 } else { 8_000_000 };
 /// The same for batches, whose rows move in a table too.
 const MANY_IN_BATCH: usize = if cfg!(test) { 1000 } else { 1_000_000 };

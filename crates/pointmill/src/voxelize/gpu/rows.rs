@@ -108,7 +108,8 @@ impl Workspace {
             unsafe { stream.launch::<kernels::Lists>(plan.list_tiles, args) }?;
         }
         let (points, columns, rows) = (call.cloud.points, plan.columns, call.rows());
-        // Points of rows of few are written together with their means; means alone are faster by themselves.
+        // Points of rows of few are written together with their means; means alone are faster by
+        // themselves.
         let few = outputs.voxels && !dynamic && plan.max_points <= kernels::FEW_POINTS;
         let voxels = if outputs.voxels { arrays.pointer::<f32>(VoxelArray::Voxels).cast() } else { null_mut() };
         if outputs.voxels && !few {

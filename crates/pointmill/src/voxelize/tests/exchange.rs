@@ -130,7 +130,8 @@ impl From<Error> for Trouble {
     }
 }
 
-/// Arrays are asked for once, in the course of the call; where there are none the call fails, the result has no rows, and the next call starts clean though a kernel has run.
+/// Arrays are asked for once, in the course of the call; where there are none the call fails, the
+/// result has no rows, and the next call starts clean though a kernel has run.
 #[test]
 fn arrays_may_be_made_in_the_course_of_a_call() {
     let mut batch = params();
@@ -167,7 +168,8 @@ fn arrays_may_be_made_in_the_course_of_a_call() {
     }
 }
 
-/// A panic in the course of a call leaves a result without rows, on its own stream, and the voxelizer clean.
+/// A panic in the course of a call leaves a result without rows, on its own stream, and the
+/// voxelizer clean.
 #[test]
 fn a_panic_in_the_course_of_a_call_leaves_an_empty_result() {
     use std::panic::{AssertUnwindSafe, catch_unwind};

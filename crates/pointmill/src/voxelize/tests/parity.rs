@@ -185,7 +185,8 @@ fn a_gpu_never_varies() {
     }
 }
 
-/// A recorded call gives what a queued one gives, for the points that are in the buffer when it runs.
+/// A recorded call gives what a queued one gives, for the points that are in the buffer when it
+/// runs.
 #[test]
 fn a_call_can_be_recorded() {
     let Some(gpu) = gpu() else { return };
@@ -213,7 +214,8 @@ fn a_call_can_be_recorded() {
     }
 }
 
-/// A recorded batch keeps its splits; others, and points of the host, are refused while it is recorded.
+/// A recorded batch keeps its splits; others, and points of the host, are refused while it is
+/// recorded.
 #[test]
 fn a_recorded_batch_keeps_its_splits() {
     let data = cloud(&mut Random(31), 300, 4, 10.0);
@@ -302,7 +304,8 @@ fn threads_share_a_device() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Any cloud, any caps, any order, any batch: all paths agree, and every point is accounted for.
+    /// Any cloud, any caps, any order, any batch: all paths agree, and every point is accounted
+    /// for.
     #[test]
     fn all_paths_agree(
         seed: u64,

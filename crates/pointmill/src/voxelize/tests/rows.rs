@@ -11,7 +11,8 @@ fn params(max_points: u32, max_voxels: u32) -> VoxelizeParams {
     VoxelizeParams { max_points_per_voxel: Some(max_points), max_voxels, ..VoxelizeParams::new([1.0; 3], range) }
 }
 
-/// All devices in several orders of blocks against the CPU, with and without rows of points, exact and padded.
+/// All devices in several orders of blocks against the CPU, with and without rows of points, exact
+/// and padded.
 fn check(data: &[f32], params: &VoxelizeParams, what: &str) -> VoxelArrays {
     let mut made = None;
     for (point_to_voxel, padded) in [(true, false), (false, false), (false, true)] {
@@ -39,7 +40,8 @@ fn points(cells: impl IntoIterator<Item = u32>) -> Vec<f32> {
 
 #[test]
 fn caps_at_and_around_the_edges_of_tiles() {
-    // The first tile of 256 points opens 256 rows; then points of all cells again, of which some have no row.
+    // The first tile of 256 points opens 256 rows; then points of all cells again, of which some
+    // have no row.
     let cells = || (0..480).chain((0..480).rev());
     for cap in [1, 255, 256, 257, 479, 480, 481] {
         let got = check(&points(cells()), &params(3, cap), &format!("cap {cap}"));
@@ -123,7 +125,8 @@ fn kernels_of_each_way() {
     assert!(with(means, 10, RowOrder::Sorted, Some(&[0, 300])).contains(&"voxelize_samples"));
 }
 
-/// A call that fails between its kernels leaves cells behind; the next call starts with an empty table.
+/// A call that fails between its kernels leaves cells behind; the next call starts with an empty
+/// table.
 #[test]
 fn a_call_that_failed_leaves_nothing() {
     let data = points((0..500).map(|i| i % 70));

@@ -38,7 +38,8 @@ fn any_seed_gives_the_same_bits() {
     }
 }
 
-/// Cells chosen against the function that the CPU's table begins with: the rows are those of the other devices, before and after the table goes over to the secret.
+/// Cells chosen against the function that the CPU's table begins with: the rows are those of the
+/// other devices, before and after the table goes over to the secret.
 #[test]
 fn cells_that_were_chosen_get_their_rows() {
     let params = VoxelizeParams::default();
@@ -59,7 +60,8 @@ fn cells_that_were_chosen_get_their_rows() {
     }
 }
 
-/// However the blocks are ordered, none of the points that find a table full is forgotten, and the next call knows nothing of them.
+/// However the blocks are ordered, none of the points that find a table full is forgotten, and the
+/// next call knows nothing of them.
 #[test]
 fn lost_points_are_counted_in_any_order_of_blocks() {
     let data: Vec<f32> = (0..1000).flat_map(|i| [-50.0 + 0.2 * (i % 500) as f32, (i / 500) as f32, 0.0]).collect();
@@ -78,7 +80,8 @@ fn lost_points_are_counted_in_any_order_of_blocks() {
                 };
                 small(&mut voxelizer, Some(63));
                 voxelizer.run(points, &mut voxels).unwrap();
-                // 64 cells have a place; all others have a point each, but for some of two at the edges of cells.
+                // 64 cells have a place; all others have a point each, but for some of two at the
+                // edges of cells.
                 for told in [voxels.num_voxels().unwrap_err(), voxels.report().unwrap_err()] {
                     let told = told.to_string();
                     let count = told.strip_prefix("internal error: ").and_then(|t| t.split_once(' ')).unwrap().0;

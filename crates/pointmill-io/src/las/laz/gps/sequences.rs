@@ -1,4 +1,5 @@
-//! Times of up to four interleaved sequences, as version 2 of the field and point formats 6 to 10 code them.
+//! Times of up to four interleaved sequences, as version 2 of the field and point formats 6 to 10
+//! code them.
 
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
@@ -27,7 +28,8 @@ enum Code {
     Other(usize),
 }
 
-/// After more than this number of factors at an end of their range, the difference that they multiply is replaced.
+/// After more than this number of factors at an end of their range, the difference that they
+/// multiply is replaced.
 const PATIENCE: u8 = 3;
 
 /// The last time of a sequence, and its last difference.
@@ -56,7 +58,8 @@ impl Sequence {
 
 /// The last times of four sequences and the models of their codes.
 pub(in crate::las::laz) struct Sequences {
-    /// 1 if there is a code for a time that equals the previous time, else 0. Points of formats 6 to 10 code this elsewhere.
+    /// 1 if there is a code for a time that equals the previous time, else 0. Points of formats 6
+    /// to 10 code this elsewhere.
     same: u32,
     /// Models of the codes: `firsts` if the last difference is 0, `factors` otherwise.
     firsts: ArithmeticModel,
@@ -68,7 +71,8 @@ pub(in crate::las::laz) struct Sequences {
 }
 
 impl Sequences {
-    /// Creates the models. `same`: whether there is a code for a time that equals the previous time.
+    /// Creates the models. `same`: whether there is a code for a time that equals the previous
+    /// time.
     pub(in crate::las::laz) fn new(same: bool) -> Self {
         let (same, others) = (u32::from(same), SEQUENCES as u32 - 1);
         Self {
@@ -152,7 +156,8 @@ impl Sequences {
     }
 }
 
-/// The factor of a code, and the context of the difference that follows. The code is below `FACTORS`.
+/// The factor of a code, and the context of the difference that follows. The code is below
+/// `FACTORS`.
 fn factor(code: u32) -> (i32, u32) {
     let code = code as i32;
     let factor = if code <= MOST { code } else { MOST - code };

@@ -8,7 +8,8 @@ use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
 use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
 use std::io::Result;
 
-/// Bits of the code that tells which fields of a point change. The lowest two bits are for the return number.
+/// Bits of the code that tells which fields of a point change. The lowest two bits are for the
+/// return number.
 pub(super) mod changed {
     /// The return number: the same, one more, one less, or another.
     pub(in super::super) const NUMBER: u32 = 3;
@@ -98,7 +99,8 @@ impl Channel {
         }
     }
 
-    /// Decodes which fields the next point changes. It is not known yet whether the point is of this channel.
+    /// Decodes which fields the next point changes. It is not known yet whether the point is of
+    /// this channel.
     pub(super) fn changes(&mut self, first: &mut Decoder) -> Result<u32> {
         let (is_first, is_last) = self.last.ends();
         let context = usize::from(is_first) | usize::from(is_last) << 1 | usize::from(self.time_changed) << 2;
@@ -199,7 +201,8 @@ impl Channel {
     }
 }
 
-/// The largest even number that is at most `bits`, the length of a step in bits, and at most `most`.
+/// The largest even number that is at most `bits`, the length of a step in bits, and at most
+/// `most`.
 fn even(bits: u32, most: u32) -> u32 {
     bits.min(most) & !1
 }

@@ -55,7 +55,8 @@ impl Layers {
     }
 }
 
-/// Creates a decoder of the next `length` bytes. It allocates memory for the bytes that it reads, not for `length`.
+/// Creates a decoder of the next `length` bytes. It allocates memory for the bytes that it reads,
+/// not for `length`.
 fn decoder(src: &mut impl Read, length: u32) -> Result<Decoder> {
     let mut bytes = vec![];
     if src.take(length.into()).read_to_end(&mut bytes)? < length as usize {

@@ -1,7 +1,9 @@
-//! The points of formats 6 to 10: an own decoder. It replaces the decoder of the crate, which recurses without end in GPS times.
+//! The points of formats 6 to 10: an own decoder. It replaces the decoder of the crate, which
+//! recurses without end in GPS times.
 //!
-//! A chunk has its first point uncompressed, and then a layer for each group of fields of the other points. Each channel of the scanner has
-//! its own models ([`Channel`]), which are created when the channel first occurs.
+//! A chunk has its first point uncompressed, and then a layer for each group of fields of the other
+//! points. Each channel of the scanner has its own models ([`Channel`]), which are created when the
+//! channel first occurs.
 //!
 //! Source: the specification of LASzip for LAS 1.4, and its paper, named in [`super::gps`].
 
@@ -21,8 +23,9 @@ const CHANNELS: usize = 4;
 
 /// The field of versions 3 and 4.
 pub(super) struct Point14 {
-    /// Whether the decoders of the other fields get the channel of each point. In version 3 they get it only for a point that changes the
-    /// channel; for other points they get the first channel. The encoded bytes depend on this.
+    /// Whether the decoders of the other fields get the channel of each point. In version 3 they
+    /// get it only for a point that changes the channel; for other points they get the first
+    /// channel. The encoded bytes depend on this.
     tells_each: bool,
     layers: Layers,
     channels: [Option<Box<Channel>>; CHANNELS],

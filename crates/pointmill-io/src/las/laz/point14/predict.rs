@@ -1,8 +1,10 @@
-//! Predictions of values: medians of the last values, separate for each position of a point among the returns of its pulse.
+//! Predictions of values: medians of the last values, separate for each position of a point among
+//! the returns of its pulse.
 
-/// The kind of a return by the number of returns of the pulse (row) and the number of the return (column). Up to 3 returns, valid pairs
-/// have different kinds; with more returns, the kind depends on whether the return is the last. Pairs that should not occur have kinds as
-/// the format defines them.
+/// The kind of a return by the number of returns of the pulse (row) and the number of the return
+/// (column). Up to 3 returns, valid pairs have different kinds; with more returns, the kind depends
+/// on whether the return is the last. Pairs that should not occur have kinds as the format defines
+/// them.
 const KINDS: [&[u8; 16]; 16] = [
     b"0123453445555555",
     b"1013333333333333",
@@ -37,7 +39,8 @@ pub(super) fn level(returns: u8, number: u8) -> usize {
     usize::from(returns.abs_diff(number)).min(LEVELS - 1)
 }
 
-/// A running median of five values. New values drop the highest and the lowest value in turn, so the median moves by at most one place.
+/// A running median of five values. New values drop the highest and the lowest value in turn, so
+/// the median moves by at most one place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Median {
     /// In ascending order.

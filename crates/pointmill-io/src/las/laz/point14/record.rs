@@ -1,4 +1,5 @@
-//! A point of formats 6 to 10, without the fields that formats after 6 add: the 30 bytes and their meaning.
+//! A point of formats 6 to 10, without the fields that formats after 6 add: the 30 bytes and their
+//! meaning.
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 
@@ -15,7 +16,8 @@ pub(super) struct Point {
     /// The number of the return, and the number of returns of the pulse; 0 to 15.
     pub(super) number: u8,
     pub(super) returns: u8,
-    /// The four flags of the classification, the mirror's direction and the edge of a flight line, from the lowest bit on.
+    /// The four flags of the classification, the mirror's direction and the edge of a flight line,
+    /// from the lowest bit on.
     pub(super) flags: u8,
     /// The channel of the scanner, 0 to 3.
     pub(super) channel: u8,

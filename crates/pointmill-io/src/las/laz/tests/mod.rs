@@ -1,4 +1,5 @@
-//! Compares the own decoders with the compressors of the crate: the unpacked records must equal the records that were packed.
+//! Compares the own decoders with the compressors of the crate: the unpacked records must equal the
+//! records that were packed.
 
 mod equal;
 #[path = "../../../../tests/common/points.rs"]
@@ -51,7 +52,8 @@ fn packed(packing: &Packing, records: &[u8]) -> Vec<u8> {
     pack(compressor, records)
 }
 
-/// Unpacks `n` points, or as many as can be decoded; then also returns what was wrong with the next point.
+/// Unpacks `n` points, or as many as can be decoded; then also returns what was wrong with the next
+/// point.
 fn unpacked(packing: &Packing, bytes: &[u8], n: usize) -> (Vec<u8>, Option<std::io::Error>) {
     let mut decoder = decoder(packing, bytes).unwrap();
     let (mut out, mut record) = (vec![], vec![0; packing.record]);

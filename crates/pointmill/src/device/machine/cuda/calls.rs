@@ -101,7 +101,8 @@ impl Machine for Gpu {
     }
 
     unsafe fn free_shared(&self, host: usize, _bytes: usize) -> Result<()> {
-        // SAFETY: the caller gives the last use of the memory; freeing waits for the GPU's work with it.
+        // SAFETY: the caller gives the last use of the memory; freeing waits for the GPU's work
+        // with it.
         self.call("free pinned memory", || unsafe { result::free_host(host as *mut c_void) })
     }
 
@@ -109,12 +110,14 @@ impl Machine for Gpu {
         if data.is_empty() {
             return Ok(());
         }
-        // SAFETY: the caller promises room; the driver has copied pageable memory aside when the call returns.
+        // SAFETY: the caller promises room; the driver has copied pageable memory aside when the
+        // call returns.
         self.call("copy to the device", || unsafe { result::memcpy_htod_async(to, data, stream.cuda()) })
     }
 
     unsafe fn read(&self, stream: RawStream, from: u64, out: &mut [u8]) -> Result<()> {
-        // SAFETY: the caller promises that there is so much; the copy is awaited before `out` is used.
+        // SAFETY: the caller promises that there is so much; the copy is awaited before `out` is
+        // used.
         self.call("copy from the device", || unsafe {
             if !out.is_empty() {
                 result::memcpy_dtoh_async(out, from, stream.cuda())?;
@@ -158,8 +161,9 @@ impl Machine for Gpu {
             numAttrs: u32::from(self.overlaps),
         };
         self.call("launch a kernel", || {
-            // SAFETY: the function belongs to a module that is never unloaded, and takes this one argument, which the driver copies; what it points to is the caller's promise.
-            // Where kernels overlap, each waits for what is before it as its first instruction.
+            // SAFETY: the function belongs to a module that is never unloaded, and takes this one
+            // argument, which the driver copies; what it points to is the caller's promise. Where
+            // kernels overlap, each waits for what is before it as its first instruction.
             unsafe { sys::cuLaunchKernelEx(&raw const config, function, params.as_mut_ptr(), std::ptr::null_mut()) }
                 .result()
         })
@@ -198,7 +202,8 @@ impl Machine for Gpu {
     }
 
     unsafe fn destroy_event(&self, event: RawEvent) -> Result<()> {
-        // SAFETY: the caller gives the last handle. The driver keeps a destroyed event until nobody waits for it.
+        // SAFETY: the caller gives the last handle. The driver keeps a destroyed event until nobody
+        // waits for it.
         self.call("destroy an event", || unsafe { result::event::destroy(event.cuda()) })
     }
 
@@ -227,7 +232,8 @@ impl Machine for Gpu {
     }
 
     unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()> {
-        // SAFETY: the caller's graph and stream are alive; what the work uses is the caller's promise.
+        // SAFETY: the caller's graph and stream are alive; what the work uses is the caller's
+        // promise.
         self.call("launch a graph", || unsafe { result::graph::launch(graph.cuda(), stream.cuda()) })
     }
 

@@ -1,4 +1,5 @@
-//! Events about the kernels that the driver compiles, for whoever wonders why the first call takes longer.
+//! Events about the kernels that the driver compiles, for whoever wonders why the first call takes
+//! longer.
 
 use crate::Result;
 use crate::device::machine::interface::Name;
@@ -8,7 +9,8 @@ use std::time::Instant;
 /// The target of the events.
 const TARGET: &str = "pointmill::device";
 
-/// Loads a module with `load`, between two events. The second one follows only where the module was loaded.
+/// Loads a module with `load`, between two events. The second one follows only where the module was
+/// loaded.
 pub(super) fn reported<T>(device: Name, module: &Module, load: impl FnOnce() -> Result<T>) -> Result<T> {
     let (name, bytes) = (module.folder, module.ptx.len());
     tracing::info!(target: TARGET, %device, module = name, bytes, "the driver compiles kernels or takes them from its cache");

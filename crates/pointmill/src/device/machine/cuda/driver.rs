@@ -9,7 +9,8 @@ use std::ffi::CStr;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The oldest CUDA whose drivers know the version of the PTX, 7.8. Kernels are loaded when they are needed, so the version is compared before.
+/// The oldest CUDA whose drivers know the version of the PTX, 7.8. Kernels are loaded when they are
+/// needed, so the version is compared before.
 const CUDA_OF_PTX: (u32, u32) = (11, 8);
 
 /// Why a child of a process that has used CUDA cannot.
@@ -18,8 +19,9 @@ pub(super) const FORKED: &str = "CUDA cannot be used in a process that was forke
 /// The process that uses the driver, by its generation; 0 before the first use.
 static USER: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes this process the one that uses the driver, if there is a driver and no parent has used it. Later calls of this process cost one load: looking for the library takes
-/// microseconds, and every array of a caller's stream asks.
+/// Makes this process the one that uses the driver, if there is a driver and no parent has used it.
+/// Later calls of this process cost one load: looking for the library takes microseconds, and every
+/// array of a caller's stream asks.
 pub(super) fn use_driver(device: impl Display) -> Result<()> {
     let unavailable =
         |reason: &str| Err(Error::DeviceUnavailable { device: device.to_string(), reason: reason.into() });
@@ -30,7 +32,8 @@ pub(super) fn use_driver(device: impl Display) -> Result<()> {
     if claim(&USER, generation()) { Ok(()) } else { unavailable(FORKED) }
 }
 
-/// Whether a thing that only one process may use is this one's: `owner` is the generation that first asked, 0 for none yet.
+/// Whether a thing that only one process may use is this one's: `owner` is the generation that
+/// first asked, 0 for none yet.
 fn claim(owner: &AtomicUsize, generation: usize) -> bool {
     match owner.compare_exchange(0, generation, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => true,

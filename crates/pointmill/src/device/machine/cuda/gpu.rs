@@ -16,13 +16,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The oldest CUDA whose drivers record kernels that overlap in a graph.
 const CUDA_OF_OVERLAPS: (u32, u32) = (12, 3);
 
-/// An opened GPU: its primary context, the kernels of the operators that were used so far, and a pool of memory.
+/// An opened GPU: its primary context, the kernels of the operators that were used so far, and a
+/// pool of memory.
 pub(in crate::device::machine) struct Gpu {
     index: usize,
     /// The compute capability, major and minor.
     capability: (u8, u8),
     context: Arc<CudaContext>,
-    /// Whether a kernel may start while the one before it ends; the kernels wait themselves. Older drivers cannot record that in a graph.
+    /// Whether a kernel may start while the one before it ends; the kernels wait themselves. Older
+    /// drivers cannot record that in a graph.
     pub(super) overlaps: bool,
     modules: Modules,
     pool: sys::CUmemoryPool,
@@ -31,12 +33,14 @@ pub(in crate::device::machine) struct Gpu {
     generation: usize,
 }
 
-// SAFETY: the handle of the pool may be used from any thread whose current context is its own; `Gpu::call` sees to that.
+// SAFETY: the handle of the pool may be used from any thread whose current context is its own;
+// `Gpu::call` sees to that.
 unsafe impl Send for Gpu {}
 // SAFETY: as above; modules are loaded under a lock.
 unsafe impl Sync for Gpu {}
 
-/// GPUs stay open until the process ends, so that every caller shares one set of kernels and one pool.
+/// GPUs stay open until the process ends, so that every caller shares one set of kernels and one
+/// pool.
 static OPENED: OnceLock<Mutex<HashMap<usize, &'static Gpu>>> = OnceLock::new();
 
 impl Gpu {
@@ -108,7 +112,8 @@ impl Gpu {
         self.while_current(call).map_err(|e| self.error(action, 0, e))
     }
 
-    /// Refuses a process that was forked from the one that opened the GPU: there the driver's calls may do anything, and what is dropped belongs to the parent.
+    /// Refuses a process that was forked from the one that opened the GPU: there the driver's calls
+    /// may do anything, and what is dropped belongs to the parent.
     pub(super) fn check_owner(&self) -> Result<()> {
         if self.generation == generation() {
             return Ok(());
@@ -116,7 +121,8 @@ impl Gpu {
         Err(Error::DeviceUnavailable { device: self.named().to_string(), reason: FORKED.into() })
     }
 
-    /// Runs `work` with the GPU's context current. Another one that was current before is so again afterwards: for other libraries of the thread it says which GPU they work on.
+    /// Runs `work` with the GPU's context current. Another one that was current before is so again
+    /// afterwards: for other libraries of the thread it says which GPU they work on.
     fn while_current<T>(
         &self,
         work: impl FnOnce() -> std::result::Result<T, DriverError>,
@@ -150,8 +156,8 @@ impl Gpu {
     fn load(&self, module: &Module) -> Result<Kernels> {
         let action = "load its kernels";
         if let Some(code) = module.machine_code(self.capability) {
-            // A driver that is older than the code refuses it, and compiles the PTX.
-            // SAFETY: the code was assembled from the module's PTX, and comes whole out of its file.
+            // A driver that is older than the code refuses it, and compiles the PTX. SAFETY: the
+            // code was assembled from the module's PTX, and comes whole out of its file.
             let load = || unsafe { Kernels::load(module, &code) };
             if let Ok(kernels) = self.call(action, || uncaptured(load)) {
                 tracing::debug!(device = %self.named(), module = module.folder, "machine code is loaded");
@@ -202,7 +208,8 @@ fn make_current(context: Option<sys::CUcontext>) -> std::result::Result<(), Driv
     context.map_or(Ok(()), |context| unsafe { result::ctx::set_current(context) })
 }
 
-/// A pool that keeps what is freed for the next allocation, instead of giving it back at every synchronization.
+/// A pool that keeps what is freed for the next allocation, instead of giving it back at every
+/// synchronization.
 fn new_pool(index: usize) -> std::result::Result<sys::CUmemoryPool, DriverError> {
     // SAFETY: all-zero is the documented default of this plain struct.
     let mut props: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };

@@ -50,7 +50,8 @@ pub(super) struct Kernels(HashMap<&'static str, Function>);
 #[derive(Clone, Copy)]
 struct Function(sys::CUfunction);
 
-// SAFETY: driver handles may be used from any thread whose current context is theirs; `Gpu::call` sees to that.
+// SAFETY: driver handles may be used from any thread whose current context is theirs; `Gpu::call`
+// sees to that.
 unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
@@ -61,7 +62,8 @@ impl Kernels {
     /// # Safety
     /// The image is PTX of the module that ends with NUL, or machine code of it.
     pub(super) unsafe fn load(module: &Module, image: &[u8]) -> std::result::Result<Self, DriverError> {
-        // SAFETY: the driver reads PTX as far as the NUL, and of machine code what its own header says.
+        // SAFETY: the driver reads PTX as far as the NUL, and of machine code what its own header
+        // says.
         let loaded = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) }?;
         let mut kernels = HashMap::new();
         for kernel in module.kernels {
@@ -83,7 +85,8 @@ impl Kernels {
     }
 }
 
-/// Runs `work`, which queues nothing, although a stream of this thread may record a graph: in that state the driver refuses calls that could wait.
+/// Runs `work`, which queues nothing, although a stream of this thread may record a graph: in that
+/// state the driver refuses calls that could wait.
 pub(super) fn uncaptured<T>(
     work: impl FnOnce() -> std::result::Result<T, DriverError>,
 ) -> std::result::Result<T, DriverError> {

@@ -105,13 +105,15 @@ impl Machine for Twin {
     }
 
     unsafe fn read(&self, _stream: RawStream, from: u64, out: &mut [u8]) -> Result<()> {
-        // SAFETY: the caller promises that there is so much; the twin runs nothing at the same time.
+        // SAFETY: the caller promises that there is so much; the twin runs nothing at the same
+        // time.
         unsafe { std::ptr::copy_nonoverlapping(to(from), out.as_mut_ptr(), out.len()) };
         Ok(())
     }
 
     unsafe fn copy(&self, stream: RawStream, from: u64, address: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the caller promises that both are so large, when a graph does it too; the twin runs nothing at the same time.
+        // SAFETY: the caller promises that both are so large, when a graph does it too; the twin
+        // runs nothing at the same time.
         let work = move || unsafe { std::ptr::copy(to::<u8>(from), to(address), bytes) };
         // SAFETY: the caller's stream is alive.
         unsafe { stream.twin() }.queue(work);
@@ -122,7 +124,8 @@ impl Machine for Twin {
         // SAFETY: the caller's stream is alive.
         let queue = unsafe { stream.twin() };
         queue.note(Step::Fill);
-        // SAFETY: the caller promises room, when a graph does it too; the twin runs nothing at the same time.
+        // SAFETY: the caller promises room, when a graph does it too; the twin runs nothing at the
+        // same time.
         queue.queue(move || unsafe { std::slice::from_raw_parts_mut(to(address), words) }.fill(value));
         Ok(())
     }
@@ -135,7 +138,8 @@ impl Machine for Twin {
         let (on_host, blocks) = (launch.kernel.on_host, launch.blocks);
         // SAFETY: the caller's launch has its argument.
         let argument = unsafe { Argument::of(launch) };
-        // SAFETY: the argument is that of the kernel; what it points to is the caller's promise, when a graph does it too.
+        // SAFETY: the argument is that of the kernel; what it points to is the caller's promise,
+        // when a graph does it too.
         queue.queue(move || unsafe { on_host(blocks, argument.pointer()) });
         Ok(())
     }

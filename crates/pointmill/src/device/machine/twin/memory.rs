@@ -18,7 +18,8 @@ const fn units(bytes: usize) -> usize {
     bytes.div_ceil(16) + 2 * GUARD
 }
 
-/// The address of a new block. Kernels write through it while the host only has the number, as on a GPU.
+/// The address of a new block. Kernels write through it while the host only has the number, as on a
+/// GPU.
 pub(super) fn alloc(bytes: usize) -> Result<usize> {
     let out_of_memory = |_| Error::OutOfMemory { device: "twin".into(), bytes: bytes as u64 };
     let block: Box<[Unit]> = filled(units(bytes), NOISE_UNIT).map_err(out_of_memory)?.into();

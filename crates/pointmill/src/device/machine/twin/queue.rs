@@ -83,7 +83,8 @@ impl Argument {
     pub(super) unsafe fn of(launch: Launch<'_>) -> Self {
         let bytes = launch.kernel.args_bytes;
         let mut copy = Box::new_uninit_slice(bytes.div_ceil(size_of::<Unit>()));
-        // SAFETY: the argument has so many bytes, which is the caller's promise, and the copy has room for them.
+        // SAFETY: the argument has so many bytes, which is the caller's promise, and the copy has
+        // room for them.
         unsafe { std::ptr::copy_nonoverlapping(launch.args.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), bytes) };
         Self(copy)
     }

@@ -6,7 +6,8 @@ use crate::{Result, par};
 /// Parts of fewer points are not worth another thread.
 const ALONE: usize = 4096;
 
-/// The tree over some points. Its boxes are tight around the points: where these lie on surfaces, most of the room between splitting planes is empty.
+/// The tree over some points. Its boxes are tight around the points: where these lie on surfaces,
+/// most of the room between splitting planes is empty.
 pub(super) fn build(mut entries: Vec<Entry>) -> Result<Tree> {
     order(&mut entries);
     Tree::new(&entries, &|first, end| first + middle(end - first))
@@ -32,7 +33,8 @@ pub(in crate::icp) fn order(entries: &mut [Entry]) {
     let width = |axis: usize| high[axis] - low[axis];
     let axis = (1..3).fold(0, |widest, axis| if width(axis) > width(widest) { axis } else { widest });
     let middle = middle(entries.len());
-    // What is equal along the axis is split along the others, and copies by their indices: so parts do not lie in each other, and of copies the lowest indices lie together.
+    // What is equal along the axis is split along the others, and copies by their indices: so parts
+    // do not lie in each other, and of copies the lowest indices lie together.
     entries.select_nth_unstable_by(middle, |a, b| {
         let along = |k: usize| a.point[(axis + k) % 3].total_cmp(&b.point[(axis + k) % 3]);
         along(0).then_with(|| along(1)).then_with(|| along(2)).then_with(|| a.index.cmp(&b.index))

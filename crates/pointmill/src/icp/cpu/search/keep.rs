@@ -54,7 +54,8 @@ impl NeighbourSet for Several {
 /// Room for points that may be among the k nearest.
 const ROOM: usize = 2 * MAX_NEIGHBOURS;
 
-/// The k nearest points, in order only at the end: right where a limit near the farthest of them is known.
+/// The k nearest points, in order only at the end: right where a limit near the farthest of them is
+/// known.
 #[derive(Clone, Debug)]
 pub(in crate::icp) struct Crowd {
     keys: [u64; ROOM + 1],

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 /// Points that a thread takes at a time.
 const CODES: usize = 1024;
 
-/// The tree over some points. Splitting by the highest bit that differs, rather than in the middle, looks at a fifth of the boxes.
+/// The tree over some points. Splitting by the highest bit that differs, rather than in the middle,
+/// looks at a fifth of the boxes.
 pub(super) fn build(entries: &[Entry]) -> Result<Tree> {
     let codes = order_along_curve(entries.len(), |i| entries[i].point)?;
     let mut entries = memory::collect(codes.iter().map(|(_, at)| entries[*at as usize]))?;
@@ -20,7 +21,8 @@ pub(super) fn build(entries: &[Entry]) -> Result<Tree> {
     Tree::new(&entries, &|first, end| split(first, end, |i| codes[i].0))
 }
 
-/// Puts points of one code, which come in the order of their indices, into an order whose parts lie together; copies stay in the order of their indices.
+/// Puts points of one code, which come in the order of their indices, into an order whose parts lie
+/// together; copies stay in the order of their indices.
 fn order_within(cube: &mut [Entry]) {
     if cube.len() <= LEAF {
         return;
@@ -45,7 +47,8 @@ fn around(n: usize, point: impl Fn(usize) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
     (low, high)
 }
 
-/// Codes and indices of `n` finite points in the order of the Morton curve through the box around them; of one code in the order of their indices.
+/// Codes and indices of `n` finite points in the order of the Morton curve through the box around
+/// them; of one code in the order of their indices.
 pub(in crate::icp) fn order_along_curve(n: usize, point: impl Fn(usize) -> [f32; 3] + Sync) -> Result<Vec<(u64, u32)>> {
     let (low, high) = around(n, &point);
     let grid = MortonGrid::new(low, high);

@@ -5,7 +5,8 @@ use crate::{Error, Result, memory};
 use pointmill_core::icp::nearest::{distance_of, key};
 use pointmill_core::icp::neighbour_set::NeighbourSet;
 
-/// The `k` nearest points of a search, in order only at the end. Its memory is kept between queries.
+/// The `k` nearest points of a search, in order only at the end. Its memory is kept between
+/// queries.
 #[derive(Debug, Default)]
 pub(in crate::icp) struct Many {
     keys: Vec<u64>,

@@ -39,7 +39,8 @@ impl Index {
             Ok(match search {
                 Search::Brute => Self::Brute(Brute::new(&entries)?),
                 Search::Lbvh => Self::Lbvh(lbvh::build(&entries)?),
-                // Measured on one core of an AMD EPYC, with as many queries as points, the kd-tree was the fastest at every size from 8 to 262,144 points.
+                // Measured on one core of an AMD EPYC, with as many queries as points, the kd-tree
+                // was the fastest at every size from 8 to 262,144 points.
                 Search::KdTree | Search::Auto => Self::KdTree(kdtree::build(entries)?),
             })
         })

@@ -1,4 +1,5 @@
-//! A tree of boxes, four to a node and eight points to a leaf, and the walk through it that all searches share.
+//! A tree of boxes, four to a node and eight points to a leaf, and the walk through it that all
+//! searches share.
 //!
 //! How points were put in order and split is the builder's; what is found does not depend on it.
 
@@ -13,10 +14,11 @@ const WIDTH: usize = 4;
 pub(super) const LEAF: usize = 8;
 /// A child that is a leaf has this bit.
 const IS_LEAF: u32 = 1 << 31;
-/// A child whose points lie at one place has this one. There are fewer nodes, and fewer leaves, than it counts.
+/// A child whose points lie at one place has this one. There are fewer nodes, and fewer leaves,
+/// than it counts.
 const ONE_PLACE: u32 = 1 << 30;
-/// Most children that wait. The deepest tree is one over Morton codes that all differ in their last bits, with copies below: 63 + 27 splits, two a node, and each node
-/// leaves three children behind.
+/// Most children that wait. The deepest tree is one over Morton codes that all differ in their last
+/// bits, with copies below: 63 + 27 splits, two a node, and each node leaves three children behind.
 const WAITING: usize = 3 * 46 + WIDTH;
 
 /// A point and its index in the cloud.
@@ -26,7 +28,8 @@ pub(in crate::icp) struct Entry {
     pub(in crate::icp) index: u32,
 }
 
-/// Boxes axis by axis, so that four are tested at a time. A box that is not there begins at infinity: its bound is above every limit. Two lines of the cache.
+/// Boxes axis by axis, so that four are tested at a time. A box that is not there begins at
+/// infinity: its bound is above every limit. Two lines of the cache.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Node {
@@ -92,7 +95,8 @@ struct Around {
     lowest: u32,
 }
 
-/// Children that wait for their turn, each with its bound and its lowest index as a key; kept between queries.
+/// Children that wait for their turn, each with its bound and its lowest index as a key; kept
+/// between queries.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     entries: [(u64, u32); WAITING],
@@ -106,7 +110,8 @@ impl Default for Waiting {
 }
 
 impl Tree {
-    /// A tree over entries in their order; `split(first, end)` is where more than [`LEAF`] of them part.
+    /// A tree over entries in their order; `split(first, end)` is where more than [`LEAF`] of them
+    /// part.
     pub(super) fn new(entries: &[Entry], split: &impl Fn(usize, usize) -> usize) -> Result<Self> {
         let mut tree = Self::default();
         if !entries.is_empty() {
@@ -237,7 +242,8 @@ impl Tree {
 }
 
 impl Node {
-    /// Lets the children wait that are to be looked into, on top the nearest, of equally near ones that of the lowest index.
+    /// Lets the children wait that are to be looked into, on top the nearest, of equally near ones
+    /// that of the lowest index.
     #[inline]
     fn visit(&self, q: [f32; 3], keep: &mut impl NeighbourSet, waiting: &mut Waiting) {
         // A closure for each lane would not always become vector code.
