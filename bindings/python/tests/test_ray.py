@@ -315,8 +315,8 @@ def test_cut_files_parts_of_inputs_and_zeros_are_read_as_the_command_reads_them(
     made = {path: path.stat().st_mtime_ns for path in (drive / "of cut").glob("blocks/*/*")}
     build_ndt(drive / "cut", read={"salvage": True}, **job)
     assert made == {path: path.stat().st_mtime_ns for path in (drive / "of cut").glob("blocks/*/*")}
-    with pytest.raises(TypeError, match="colums"):
-        build_ndt(drive / "cut", read={"colums": 4}, **job)
+    with pytest.raises(TypeError, match="colour"):
+        build_ndt(drive / "cut", read={"colour": 4}, **job)
 
 
 def bag_of(clouds):
