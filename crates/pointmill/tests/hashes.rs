@@ -25,9 +25,9 @@ const SIGNS: [&str; 10] = [
 
 /// Where they may be, and why.
 const KNOWN: [(&str, &str); 11] = [
-    ("pointmill-batch/src/batch/ledger.rs", "a checksum of a text in a file's name"),
+    ("pointmill-batch/src/batch/resume_log.rs", "a checksum of a text in a file's name"),
     ("pointmill-core/src/hash.rs", "the hash with a secret, whose seed splitmix64 spreads"),
-    ("pointmill-core/src/icp/known.rs", "a checksum of pairs"),
+    ("pointmill-core/src/icp/correspondence.rs", "a checksum of pairs"),
     ("pointmill-core/src/odometry/motion.rs", "a checksum of a sweep"),
     ("pointmill-data/src/maps/blocks/row.rs", "a checksum of a name in a file's name"),
     ("pointmill-io/src/mixed.rs", "which rows a look at columns takes"),
