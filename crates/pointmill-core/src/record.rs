@@ -6,7 +6,7 @@ use alloc::string::String;
 pub use alloc::vec::Vec;
 
 /// A result whose fields have names, documentation and types at run time.
-/// [`record!`](crate::record) implements it.
+/// [`record!`](crate::record!) implements it.
 ///
 /// The Python package makes its classes, their documentation and their pickles from it.
 pub trait Record {
@@ -137,7 +137,7 @@ macro_rules! record {
     };
 }
 
-/// [`record!`](crate::record) for a struct that implements `Serialize` and `JsonSchema` by hand.
+/// [`record!`](crate::record!) for a struct that implements `Serialize` and `JsonSchema` by hand.
 #[macro_export]
 macro_rules! record_without_serde {
     (
