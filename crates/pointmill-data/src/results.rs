@@ -105,10 +105,10 @@ pub struct ResultArrays {
 }
 
 /// Writes a result and its report as an `.npz` archive, whole or not at all (see
-/// [`write_whole`](crate::write_whole)).
+/// [`write_whole`](pointmill_io::write_whole)).
 ///
 /// The arrays come in the order of [`NamedArrays::arrays`], then `report`, the report as JSON in an
-/// array of bytes. The same result gives the same bytes. [`About`](crate::About) adds the origin of
+/// array of bytes. The same result gives the same bytes. [`About`](pointmill_io::About) adds the origin of
 /// a result to its arrays.
 ///
 /// # Errors
@@ -142,7 +142,7 @@ pub fn write_result(to: impl Destination, result: &impl NamedArrays, report: &im
 /// Arrays of other names are passed over.
 ///
 /// # Errors
-/// As [`read_npz`](crate::read_npz); a needed array that is not there, one of another type, one of
+/// As [`read_npz`](pointmill_io::read_npz); a needed array that is not there, one of another type, one of
 /// another shape. Lengths that belong together, such as the number of voxels in all arrays of
 /// [`ResultKind::Voxels`], must be equal.
 ///

@@ -32,7 +32,7 @@ const MAP: &[Expected] = &[
 ];
 
 /// Writes the cells of a map as an `.npz` archive, whole or not at all (see
-/// [`write_whole`](crate::write_whole)).
+/// [`write_whole`](pointmill_io::write_whole)).
 ///
 /// The arrays, a row for each cell, rows by (z, y, x): `coords` i32 `[V, 3]` (x, y, z), `mean` f64
 /// `[V, 3]` in metres, `covariance` and `inv_covariance` f64 `[V, 3, 3]`, `counts` u32 `[V]`,

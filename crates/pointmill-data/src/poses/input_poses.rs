@@ -165,7 +165,7 @@ impl InputPoses {
     ///
     /// # Errors
     /// An input without a pose; where sweeps must be deskewed one without times; as
-    /// [`Poses::deskew`].
+    /// [`deskew`].
     pub fn moved(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Vec<f64>, IoError> {
         // Finding times takes memory that is not asked for first, a value or two for each point.
         drop(room(name, 2 * scan.cloud.len())?);

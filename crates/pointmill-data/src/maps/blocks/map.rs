@@ -210,7 +210,7 @@ impl BlockMap {
     /// input is replaced.
     ///
     /// # Errors
-    /// As [`write_ndt_moments`], and [`BlockMap::keeps`]; sums of another lattice or about another
+    /// As [`write_ndt_moments`](crate::write_ndt_moments), and [`BlockMap::keeps`]; sums of another lattice or about another
     /// origin.
     pub fn put(&self, input: &str, state: &str, parts: &[([i32; 2], NdtMomentsTable)]) -> Result<BlockRow, IoError> {
         let wanted = self.lattice();
