@@ -46,16 +46,6 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
         self.len
     }
 
-    /// Makes room for so many cells in all.
-    pub fn reserve(&mut self, cells: usize) -> Result<()> {
-        let slots = cells.checked_mul(SPARSE).and_then(usize::checked_next_power_of_two);
-        match slots {
-            Some(slots) if slots <= self.slots.len() => Ok(()),
-            Some(slots) => self.resize(slots.max(SLOTS)),
-            None => Err(memory::refused::<(u64, V)>(usize::MAX)),
-        }
-    }
-
     /// The value of a cell.
     #[inline]
     pub fn get(&self, key: u64) -> Option<V> {

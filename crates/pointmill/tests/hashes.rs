@@ -24,7 +24,7 @@ const SIGNS: [&str; 10] = [
 ];
 
 /// Where they may be, and why.
-const KNOWN: [(&str, &str); 11] = [
+const KNOWN: [(&str, &str); 13] = [
     ("pointmill-batch/src/batch/resume_log.rs", "a checksum of a text in a file's name"),
     ("pointmill-core/src/hash.rs", "the hash with a secret, whose seed splitmix64 spreads"),
     ("pointmill-core/src/icp/correspondence.rs", "a checksum of pairs"),
@@ -33,6 +33,8 @@ const KNOWN: [(&str, &str); 11] = [
     ("pointmill-io/src/mixed.rs", "which rows a look at columns takes"),
     ("pointmill-kernels/src/simt/twin/mod.rs", "the order of blocks in a simulated device"),
     ("pointmill-synth/src/hash.rs", "random numbers"),
+    ("pointmill/src/ndt/cpu/mod.rs", "a table of std's with the secret of the process"),
+    ("pointmill/src/ndt/cpu/sum.rs", "the hasher with the secret of the process"),
     ("pointmill/src/seed.rs", "where the secret comes from"),
     ("pointmill/src/testing.rs", "random numbers of tests"),
     (

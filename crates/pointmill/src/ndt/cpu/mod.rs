@@ -6,11 +6,11 @@ pub(super) mod sum;
 use super::cells::lines_of;
 use super::near::Near;
 use super::{NdtCells, NdtNeighbours};
-use crate::cells::Cells;
 use crate::device::Stream;
 use crate::{Result, Rows, memory, par};
 use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, NdtLattice, in_lattice, line_key};
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Points that a thread takes at least.
@@ -29,7 +29,7 @@ pub(super) struct Grid {
 #[derive(Clone, Debug)]
 enum Lines {
     Box { around: LineBox, lines: Vec<Line> },
-    Table(Cells<Line, 2>),
+    Table(HashMap<u64, Line, sum::Spread>),
 }
 
 /// Most lines of a [`Lines::Box`].
@@ -39,11 +39,9 @@ impl Lines {
     fn new(lines: Vec<(LinePlace, Line)>) -> Result<Self> {
         let around = LineBox::of(lines.iter().map(|line| line.0));
         if around.len() > MOST_LINES {
-            let mut table = Cells::default();
-            table.reserve(lines.len())?;
-            for (place, line) in lines {
-                table.get_or_put(line_key(place), line)?;
-            }
+            let mut table = HashMap::with_hasher(sum::Spread(crate::seed::seed()));
+            table.try_reserve(lines.len()).map_err(|_| memory::refused::<(u64, Line)>(lines.len()))?;
+            table.extend(lines.into_iter().map(|(place, line)| (line_key(place), line)));
             return Ok(Self::Table(table));
         }
         let mut all = Vec::new();
@@ -59,7 +57,7 @@ impl Lines {
     fn get(&self, place: LinePlace) -> Line {
         match self {
             Self::Box { around, lines } => around.at(place).map_or_else(Line::default, |at| lines[at as usize]),
-            Self::Table(lines) => lines.get(line_key(place)).unwrap_or_default(),
+            Self::Table(lines) => lines.get(&line_key(place)).copied().unwrap_or_default(),
         }
     }
 }

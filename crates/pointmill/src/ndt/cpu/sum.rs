@@ -1,17 +1,16 @@
 //! Points into sums, by cell.
 
-use crate::cells::Cells;
 use crate::ndt::cloud::{Found, each, outside};
 use crate::seed::seed;
 use crate::{Argument, Error, Result, Rows, memory, par};
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
 /// Points that a thread takes at least; with fewer it costs more to put tables together.
 const CHUNK: usize = 16_384;
-/// Slots of a table for each cell at least.
-const SPARSE: usize = 2;
 
 /// The moments of cells, in the order of their keys.
 pub(in crate::ndt) type Sums = Vec<(u64, Moments)>;
@@ -23,9 +22,49 @@ pub(in crate::ndt) struct Summed {
     pub(in crate::ndt) non_finite: u64,
 }
 
+/// Spreads keys by a secret.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ndt) struct Spread(pub(in crate::ndt) Seed);
+
+/// A key as [`Spread`] takes it.
+#[derive(Debug)]
+pub(in crate::ndt) struct Spreading {
+    seed: Seed,
+    spread: u32,
+}
+
+impl BuildHasher for Spread {
+    type Hasher = Spreading;
+
+    #[inline]
+    fn build_hasher(&self) -> Spreading {
+        Spreading { seed: self.0, spread: 0 }
+    }
+}
+
+impl Hasher for Spreading {
+    /// The same bits twice: a table takes some from above and some from below.
+    #[inline]
+    fn finish(&self) -> u64 {
+        u64::from(self.spread) << 32 | u64::from(self.spread)
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u64")
+    }
+
+    #[inline]
+    fn write_u64(&mut self, key: u64) {
+        self.spread = self.seed.spread(key);
+    }
+}
+
+/// A number for each cell.
+type Keyed = HashMap<u64, u32, Spread>;
+
 /// Sums of one thread: moments as they come, and where each cell's are.
 struct Table {
-    places: Cells<u32, SPARSE>,
+    places: Keyed,
     sums: Sums,
     non_finite: u64,
     /// The first point that has no cell.
@@ -38,7 +77,7 @@ struct Table {
 
 impl Table {
     fn of(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLattice, seed: Seed) -> Self {
-        let (places, sums) = (Cells::new(seed), Sums::new());
+        let (places, sums) = (HashMap::with_hasher(Spread(seed)), Sums::new());
         let mut table = Self { places, sums, non_finite: 0, outside: None, full: None, refused: None };
         let mut index = first;
         // Points that follow each other mostly share a cell.
@@ -77,16 +116,15 @@ impl Table {
     }
 
     fn place(&mut self, key: u64) -> Result<usize> {
-        let next = self.sums.len();
-        memory::room(&mut self.sums, next + 1)?;
-        let known = self.places.get_or_put(key, next as u32)?;
-        Ok(known.map_or_else(
-            || {
-                self.sums.push((key, Moments::default()));
-                next
-            },
-            |place| place as usize,
-        ))
+        let next = self.sums.len() as u32;
+        let len = self.places.len() + 1;
+        self.places.try_reserve(1).map_err(|_| memory::refused::<(u64, u32)>(len))?;
+        memory::room(&mut self.sums, len)?;
+        let place = *self.places.entry(key).or_insert(next);
+        if place == next {
+            self.sums.push((key, Moments::default()));
+        }
+        Ok(place as usize)
     }
 }
 
@@ -180,6 +218,40 @@ fn not_in_it(key: u64) -> Error {
 mod tests {
     use super::*;
     use crate::seed::tests::with_seed;
+    use std::cell::Cell;
+    use std::hash::Hash;
+
+    thread_local! {
+        static COMPARED: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A key that counts with how many others it is compared.
+    #[derive(Clone, Copy, Debug, Eq)]
+    struct Counted(u64);
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Hash for Counted {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            state.write_u64(self.0);
+        }
+    }
+
+    /// Comparisons that a table of these keys takes.
+    fn compared(keys: &[u64], seed: Seed) -> u64 {
+        let mut table = HashMap::with_hasher(Spread(seed));
+        COMPARED.set(0);
+        for key in keys {
+            table.entry(Counted(*key)).or_insert(0);
+        }
+        COMPARED.get()
+    }
+
     /// Keys of cells that a function without a secret puts into one place of a table of up to 2^24
     /// places, with equal upper bits, so that all are compared.
     pub(in crate::ndt) fn meeting(n: usize) -> Vec<u64> {
@@ -197,6 +269,21 @@ mod tests {
         };
         assert!(keys.iter().all(|&key| spread(key) << 40 == 0x12_3456 << 40 && spread(key) >> 57 == 0x55));
         keys
+    }
+
+    #[test]
+    fn cells_that_were_chosen_do_not_meet() {
+        let keys = meeting(8000);
+        for number in 0..20 {
+            let seed = Seed::new(number);
+            let compared = compared(&keys, seed);
+            assert!(compared < keys.len() as u64 / 4, "seed {number}: {compared} comparisons");
+        }
+        // Were they chosen by one who knows the seed, they would; so what is counted is what it should be.
+        let seed = Seed::new(3);
+        let meet = |key: &u64| seed.spread(*key) & 0xfe00_0fff == 0;
+        let known: Vec<u64> = (0..1 << 25).filter(meet).take(100).collect();
+        assert!(known.len() > 40 && compared(&known, seed) > 700, "{}", compared(&known, seed));
     }
 
     /// Sums do not depend on the seed.
