@@ -162,6 +162,10 @@ mod _pointmill {
         }
         // An attribute that is not in `__all__`.
         module.setattr("_defaults", wrap_pyfunction!(crate::defaults::defaults, module)?)?;
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // What begins with one underscore is for `pointmill.ray` alone.
+        let mut public: Vec<String> = module.index()?.extract()?;
+        public.retain(|name| name.starts_with("__") || !name.starts_with('_'));
+        module.setattr("__all__", public)
     }
 }

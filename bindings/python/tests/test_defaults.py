@@ -69,7 +69,8 @@ def defaults(function):
     return {one.name: one.default for one in parameters if one.default is not one.empty}
 
 
-FUNCTIONS = dict(called())
+# What begins with an underscore is for other modules of the package.
+FUNCTIONS = {name: function for name, function in called() if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", PARAMS)
