@@ -27,7 +27,6 @@
 
 mod argument;
 mod arrays;
-mod cells;
 pub mod device;
 mod error;
 pub mod icp;

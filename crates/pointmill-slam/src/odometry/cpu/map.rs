@@ -1,8 +1,8 @@
 //! The local map: voxels with a few points each, changed by what enters and what leaves.
 
-use super::SPARSE;
+use super::cells::Cells;
 use pointmill::Result;
-use pointmill::internals::{Cells, memory, par};
+use pointmill::internals::{memory, par};
 use pointmill_core::odometry::cells::{
     AROUND, around, beside, cell_of, key_of, leaves, offset_in, place_in, spacing, squared,
 };
@@ -24,7 +24,7 @@ pub(super) struct LocalMap {
     pub(super) cap: usize,
     /// Square of the least distance of two points of a voxel.
     spacing: f32,
-    pub(super) cells: Cells<u32, SPARSE>,
+    pub(super) cells: Cells,
     pub(super) voxels: Vec<Voxel>,
     /// Voxels that were taken away, whose place is used again.
     free: Vec<u32>,

@@ -1,5 +1,6 @@
 //! The CPU path.
 
+mod cells;
 mod map;
 mod nearest;
 mod sampler;
@@ -17,10 +18,6 @@ use pointmill_core::odometry::pairs::{by_plane, by_point, seen};
 use pointmill_core::rigid::{Rigid, dot};
 use rayon::prelude::*;
 use sampler::{POINTS, Sampler, Timed};
-
-/// Slots of a table for each cell at least: in so many, searches by the secret take no longer than
-/// without it.
-const SPARSE: usize = 4;
 
 /// Keypoints whose neighbours a thread looks for at least.
 const KEYPOINTS: usize = 64;

@@ -1,9 +1,9 @@
 //! The points of a sweep that the alignment and the map take.
 
-use super::SPARSE;
+use super::cells::Cells;
 use crate::odometry::engine::Sampled;
 use crate::odometry::params::{MAP_SAMPLING, OdometryParams};
-use pointmill::internals::{Cells, memory, par};
+use pointmill::internals::{memory, par};
 use pointmill::{Result, Rows};
 use pointmill_core::odometry::cells::{NO_CELL, cell_of, key_of};
 use pointmill_core::odometry::motion::mark;
@@ -18,7 +18,7 @@ pub(super) type Timed = ([f64; 3], f64);
 /// Map points and keypoints of a sweep: the first point of each cell, in the order of the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
-    cells: Cells<u32, SPARSE>,
+    cells: Cells,
     /// The cell of each point.
     of_points: Vec<u64>,
     /// For the map.

@@ -1,61 +1,56 @@
 //! Values by cell, in a table with open addressing.
 
-use crate::seed::seed;
-use crate::{Result, memory};
+use pointmill::Result;
+use pointmill::internals::{memory, seed};
 use pointmill_core::hash::{Seed, first_slot};
+use pointmill_core::odometry::cells::NO_CELL;
 
 /// Slots of a table with one cell.
 const SLOTS: usize = 1 << 10;
-/// The key of an empty slot; no cell has it.
-const NO_CELL: u64 = u64::MAX;
+/// Slots for each cell at least: in so many, searches by the secret take no longer than without it.
+const SPARSE: usize = 4;
 
-/// Values by the keys of cells, with at least `SPARSE` slots for each cell. Nothing depends on the
-/// order of the slots.
+/// Values by the keys of cells, in a sparse table. Nothing depends on the order of the slots.
 ///
 /// Keys are scattered by the secret of the process. Tables of voxelize, where a point costs
 /// nanoseconds, begin without it and count their steps. That is no cure where keys are looked up
 /// that have no cell: keys that fill a run of slots, each at its own place, take no step, and
 /// searches for their neighbours walk through all of them.
 #[derive(Clone, Debug)]
-pub struct Cells<V, const SPARSE: usize> {
-    slots: Vec<(u64, V)>,
+pub(super) struct Cells {
+    slots: Vec<(u64, u32)>,
     len: usize,
     seed: Seed,
 }
 
-impl<V: Copy + Default, const SPARSE: usize> Default for Cells<V, SPARSE> {
+impl Default for Cells {
     fn default() -> Self {
-        Self::new(seed())
+        Self { slots: Vec::new(), len: 0, seed: seed() }
     }
 }
 
-impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
-    /// An empty table whose keys are scattered by this seed.
-    pub const fn new(seed: Seed) -> Self {
-        Self { slots: Vec::new(), len: 0, seed }
-    }
-
+impl Cells {
     /// Empties the table, and keeps its memory.
-    pub fn clear(&mut self) {
-        self.slots.fill((NO_CELL, V::default()));
+    pub(super) fn clear(&mut self) {
+        self.slots.fill((NO_CELL, 0));
         self.len = 0;
     }
 
     /// The number of cells.
-    pub const fn count(&self) -> usize {
+    pub(super) const fn count(&self) -> usize {
         self.len
     }
 
     /// The value of a cell.
     #[inline]
-    pub fn get(&self, key: u64) -> Option<V> {
+    pub(super) fn get(&self, key: u64) -> Option<u32> {
         let (_, &(found, value)) = self.find(key)?;
         (found == key).then_some(value)
     }
 
     /// The value of a cell; none if there was no such cell, which then has `value`.
     #[inline]
-    pub fn get_or_put(&mut self, key: u64, value: V) -> Result<Option<V>> {
+    pub(super) fn get_or_put(&mut self, key: u64, value: u32) -> Result<Option<u32>> {
         if SPARSE * (self.len + 1) > self.slots.len() {
             self.resize((2 * self.slots.len()).max(SLOTS))?;
         }
@@ -71,7 +66,7 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
     /// The slot of a key, or the empty one where it belongs. Not all slots are taken, so there is
     /// one; a table without slots has none. Neighbours along x lie side by side.
     #[inline]
-    fn find(&self, key: u64) -> Option<(usize, &(u64, V))> {
+    fn find(&self, key: u64) -> Option<(usize, &(u64, u32))> {
         let last = self.slots.len().checked_sub(1)?;
         let mut at = first_slot(key, last as u32, self.seed) as usize & last;
         loop {
@@ -85,7 +80,7 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
 
     #[cold]
     fn resize(&mut self, slots: usize) -> Result<()> {
-        let bigger = memory::filled(slots, (NO_CELL, V::default()))?;
+        let bigger = memory::filled(slots, (NO_CELL, 0))?;
         let old = std::mem::replace(&mut self.slots, bigger);
         self.len = 0;
         for (key, value) in old {
@@ -100,7 +95,6 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seed::tests::with_seed;
     use pointmill_core::hash::RUN;
     use pointmill_core::odometry::cells::key_of;
 
@@ -125,8 +119,8 @@ mod tests {
         keys
     }
 
-    fn table(keys: &[u64]) -> Cells<u32, 4> {
-        let mut cells = Cells::default();
+    fn table(seed: Seed, keys: &[u64]) -> Cells {
+        let mut cells = Cells { seed, ..Cells::default() };
         for (key, value) in keys.iter().zip(0..) {
             assert_eq!(cells.get_or_put(*key, value).unwrap(), None);
         }
@@ -134,7 +128,7 @@ mod tests {
     }
 
     /// How often searches for these keys go on to the next slot.
-    fn steps(cells: &Cells<u32, 4>, keys: impl Iterator<Item = u64>) -> usize {
+    fn steps(cells: &Cells, keys: impl Iterator<Item = u64>) -> usize {
         let last = cells.slots.len() - 1;
         let step =
             |key| cells.find(key).unwrap().0.wrapping_sub(first_slot(key, last as u32, cells.seed) as usize) & last;
@@ -146,7 +140,7 @@ mod tests {
         let keys = meeting();
         assert!(keys.len() > 8000, "{}", keys.len());
         for number in 0..20 {
-            let cells = with_seed(number, || table(&keys));
+            let cells = table(Seed::new(number), &keys);
             assert!(keys.iter().zip(0..).all(|(key, value)| cells.get(*key) == Some(value)));
             let (own, beside) = (keys.iter().copied(), keys.iter().map(|key| key + (1 << 21)));
             let all = steps(&cells, own.chain(beside));
@@ -157,6 +151,6 @@ mod tests {
         let seed = Seed::new(7);
         let known: Vec<u64> =
             (0..1 << 22).map(|run| run * RUN).filter(|k| first_slot(*k, 4095, seed) == 0).take(1000).collect();
-        assert!(known.len() == 1000 && steps(&with_seed(7, || table(&known)), known.iter().copied()) > 200 * 1000);
+        assert!(known.len() == 1000 && steps(&table(seed, &known), known.iter().copied()) > 200 * 1000);
     }
 }
