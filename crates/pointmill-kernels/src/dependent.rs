@@ -17,14 +17,14 @@ pub const SINCE: (u8, u8) = (9, 0);
 const PROLOGUE: &str = "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n";
 
 impl crate::Module {
-    /// The PTX text for a GPU of this compute capability: where the GPU can, kernels wait for the
-    /// one before themselves.
-    pub fn text_for(&self, capability: (u8, u8)) -> Cow<'static, str> {
-        text_for(self.ptx, capability)
+    /// The PTX text of a kernel for a GPU of this compute capability: where the GPU can, it waits
+    /// for the one before itself.
+    pub fn text_for(&self, kernel: &str, capability: (u8, u8)) -> Option<String> {
+        self.ptx_of(kernel).map(|ptx| text_for(&ptx, capability).into_owned())
     }
 }
 
-/// [`Module::text_for`](crate::Module::text_for) of a text.
+/// [`Module::text_for`](crate::Module::text_for) of a text, of any number of kernels.
 pub fn text_for(ptx: &str, capability: (u8, u8)) -> Cow<'_, str> {
     if capability < SINCE {
         return Cow::Borrowed(ptx);
@@ -53,8 +53,8 @@ mod tests {
     #[test]
     fn each_kernel_waits_before_anything_else() {
         for module in &MODULES {
-            assert_eq!(module.text_for((8, 9)), module.ptx);
-            let text = module.text_for((9, 0));
+            assert_eq!(text_for(module.ptx, (8, 9)), module.ptx);
+            let text = text_for(module.ptx, (9, 0));
             assert!(text.contains("\n.target sm_90\n") && !text.contains(".target sm_70"), "{}", module.folder);
             let bodies: Vec<_> = text.split(".visible .entry ").skip(1).collect();
             assert_eq!(bodies.len(), module.kernels.len());

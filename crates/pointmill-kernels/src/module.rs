@@ -3,8 +3,8 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{kernel::PREFIXES, properties::Properties};
 
-/// The kernels of an operator, or those that operators share. A GPU loads a module when the first
-/// of its kernels is launched.
+/// The kernels of an operator, or those that operators share. A GPU loads the machine code of a
+/// module when the first of its kernels is launched, and of PTX each kernel when it is launched.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Module {
@@ -17,6 +17,20 @@ pub struct Module {
     pub cubins: &'static [u8],
     /// Each entry of the text.
     pub kernels: &'static [Properties],
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Module {
+    /// The PTX text of one kernel: the head of the module's text, and that kernel. The driver
+    /// translates it in the time of one kernel, where a first call would wait for all.
+    pub fn ptx_of(&self, kernel: &str) -> Option<String> {
+        /// The comment before each kernel.
+        const BEFORE: &str = "\t// .globl\t";
+        let mut parts = self.ptx.split(BEFORE);
+        let head = parts.next()?;
+        let body = parts.find(|part| part.split_once('\n').is_some_and(|(name, _)| name == kernel))?;
+        Some([head, BEFORE, body].concat())
+    }
 }
 
 /// The module of a folder.
@@ -64,6 +78,29 @@ mod tests {
             listed.sort_unstable();
             assert_eq!(entries, listed, "{}", module.folder);
             assert!(listed.iter().all(|name| module_of(name) == index), "{}", module.folder);
+        }
+    }
+
+    /// A kernel that called a function, or used a variable, of another would not load alone.
+    #[test]
+    fn each_kernel_is_a_text_by_itself() {
+        for module in &MODULES {
+            let (head, _) = module.ptx.split_once("\t// .globl").unwrap();
+            assert!(!module.ptx.contains(".func"), "{}", module.folder);
+            let declares = |line: &str| [".global ", ".const ", ".shared "].iter().any(|kind| line.starts_with(kind));
+            let mut whole = head.to_owned();
+            for kernel in module.ptx.split("\t// .globl\t").skip(1).map(|part| part.lines().next().unwrap()) {
+                let text = module.ptx_of(kernel).unwrap();
+                let body = text.strip_prefix(head).unwrap();
+                assert_eq!(text.matches(".visible .entry ").count(), 1);
+                assert!(
+                    body.contains(&format!(".visible .entry {kernel}(")) && !body.lines().any(declares),
+                    "{kernel}"
+                );
+                whole += body;
+            }
+            assert_eq!(whole, module.ptx);
+            assert_eq!(module.ptx_of("voxelize_no_such_kernel"), None);
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Embedded {
     /// GPUs of these, and of a higher minor one, load it and wait for no compiler. Empty without
     /// the feature `cubin`.
     pub machine_code: Vec<(u32, u32)>,
-    /// The kernels by operator. A GPU loads a module when the first of its kernels is launched.
+    /// The kernels by operator. A GPU loads each when it is launched first.
     pub modules: Vec<EmbeddedModule>,
 }
 

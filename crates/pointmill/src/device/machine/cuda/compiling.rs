@@ -3,28 +3,25 @@
 
 use crate::Result;
 use crate::device::machine::interface::Name;
-use pointmill_kernels::Module;
 use std::time::Instant;
 
 /// The target of the events.
 const TARGET: &str = "pointmill::device";
 
-/// Loads a module with `load`, between two events. The second one follows only where the module was
-/// loaded.
-pub(super) fn reported<T>(device: Name, module: &Module, load: impl FnOnce() -> Result<T>) -> Result<T> {
-    let (name, bytes) = (module.folder, module.ptx.len());
-    tracing::info!(target: TARGET, %device, module = name, bytes, "the driver compiles kernels or takes them from its cache");
+/// Loads a kernel of so many bytes of PTX with `load`, between two events. The second one follows
+/// only where the kernel was loaded.
+pub(super) fn reported<T>(device: Name, kernel: &str, bytes: usize, load: impl FnOnce() -> Result<T>) -> Result<T> {
+    tracing::info!(target: TARGET, %device, kernel, bytes, "the driver compiles a kernel or takes it from its cache");
     let start = Instant::now();
     let loaded = load()?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    tracing::info!(target: TARGET, %device, module = name, bytes, milliseconds, "kernels are loaded");
+    tracing::info!(target: TARGET, %device, kernel, bytes, milliseconds, "the kernel is loaded");
     Ok(loaded)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pointmill_kernels::MODULES;
     use std::fmt::Debug;
     use std::sync::{Arc, Mutex};
     use tracing::field::{Field, Visit};
@@ -68,7 +65,7 @@ mod tests {
         let name = Name { runtime: "cuda", index: Some(3) };
         let load = |loads: Result<u32>| {
             tracing::subscriber::with_default(seen.clone(), || {
-                reported(name, &MODULES[1], || {
+                reported(name, "voxelize_insert", 4711, || {
                     assert_eq!(seen.0.lock().unwrap().len() % 2, 1, "the first event comes before the work");
                     loads
                 })
@@ -76,8 +73,7 @@ mod tests {
         };
         assert_eq!(load(Ok(7)), Ok(7));
         let events = std::mem::take(&mut *seen.0.lock().unwrap());
-        let bytes = MODULES[1].ptx.len().to_string();
-        let common = [("device", "cuda:3"), ("module", "\"voxelize\""), ("bytes", &bytes)];
+        let common = [("device", "cuda:3"), ("kernel", "\"voxelize_insert\""), ("bytes", "4711")];
         for event in &events {
             for (field, value) in common {
                 assert!(event.0.contains(&(field.into(), value.into())), "{event:?}");

@@ -2,7 +2,7 @@
 
 use super::compiling;
 use super::driver::{self, FORKED, describe, use_driver};
-use super::modules::{Kernels, Modules, uncaptured};
+use super::modules::{Kernels, Loaded, load, uncaptured};
 use crate::device::machine::interface::{DeviceInfo, Name};
 use crate::device::process::generation;
 use crate::{Error, Result};
@@ -26,7 +26,7 @@ pub(in crate::device::machine) struct Gpu {
     /// Whether a kernel may start while the one before it ends; the kernels wait themselves. Older
     /// drivers cannot record that in a graph.
     pub(super) overlaps: bool,
-    modules: Modules,
+    kernels: Kernels,
     pool: sys::CUmemoryPool,
     pub(super) multiprocessors: u32,
     /// The process that opened it.
@@ -92,10 +92,10 @@ impl Gpu {
             .map_err(|e| unavailable(describe(e)))? as u32;
         tracing::debug!("opened cuda:{index}");
         let capability = (major as u8, minor as u8);
-        let modules = Modules::default();
+        let kernels = Kernels::default();
         let overlaps =
             capability >= dependent::SINCE && driver::driver_cuda().is_ok_and(|cuda| cuda >= CUDA_OF_OVERLAPS);
-        Ok(Self { index, capability, context, overlaps, modules, pool, multiprocessors, generation: generation() })
+        Ok(Self { index, capability, context, overlaps, kernels, pool, multiprocessors, generation: generation() })
     }
 
     pub(super) const fn named(&self) -> Name {
@@ -148,27 +148,29 @@ impl Gpu {
         self.while_current(memory).map_err(|e| self.error("allocate", bytes as u64, e))
     }
 
-    /// The function of a kernel. The first kernel of a module loads it.
+    /// The function of a kernel, which is loaded at its first launch.
     pub(super) fn function(&self, kernel: &Properties) -> Result<sys::CUfunction> {
-        self.modules.function(kernel, |module| self.load(module))
+        self.kernels.function(kernel, |module| self.load(module, kernel))
     }
 
-    fn load(&self, module: &Module) -> Result<Kernels> {
+    /// Loads all kernels of a module from machine code, or one kernel from PTX.
+    fn load(&self, module: &Module, kernel: &Properties) -> Result<Loaded> {
         let action = "load its kernels";
         if let Some(code) = module.machine_code(self.capability) {
             // A driver that is older than the code refuses it, and compiles the PTX. SAFETY: the
             // code was assembled from the module's PTX, and comes whole out of its file.
-            let load = || unsafe { Kernels::load(module, &code) };
-            if let Ok(kernels) = self.call(action, || uncaptured(load)) {
+            let load = || unsafe { load(module.kernels, &code) };
+            if let Ok(loaded) = self.call(action, || uncaptured(load)) {
                 tracing::debug!(device = %self.named(), module = module.folder, "machine code is loaded");
-                return Ok(kernels);
+                return Ok(loaded);
             }
         }
-        let text =
-            CString::new(&*module.text_for(self.capability)).expect("PTX is text without NUL").into_bytes_with_nul();
-        compiling::reported(self.named(), module, || {
-            // SAFETY: the text is PTX and ends with NUL.
-            let load = || unsafe { Kernels::load(module, &text) };
+        let missing = || Error::Internal { what: format!("kernel {} is not in the PTX", kernel.name) };
+        let text = module.text_for(kernel.name, self.capability).ok_or_else(missing)?;
+        let text = CString::new(text).expect("PTX is text without NUL").into_bytes_with_nul();
+        compiling::reported(self.named(), kernel.name, text.len(), || {
+            // SAFETY: the text is PTX of the kernel and ends with NUL.
+            let load = || unsafe { load(std::slice::from_ref(kernel), &text) };
             self.call(action, || uncaptured(load))
         })
     }
