@@ -9,7 +9,7 @@ pub use crate::seed::seed;
 
 /// Memory of the host that is sized by input.
 pub mod memory {
-    pub use crate::memory::{collect, collect_parallel, extend, filled, push, resize, room};
+    pub use crate::memory::{available, collect, collect_parallel, extend, filled, push, resize, room};
 }
 
 /// Work that is split over threads.

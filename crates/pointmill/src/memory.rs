@@ -3,6 +3,8 @@
 
 mod available;
 
+pub use available::available;
+
 use crate::{Error, Result, par};
 use rayon::prelude::*;
 

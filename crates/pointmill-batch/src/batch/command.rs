@@ -1,12 +1,13 @@
 //! A command that works through inputs, and how it is run.
 
+use super::at_once::at_once;
 use super::engine::Batch;
 use super::input_error::InputError;
 use super::resume_log::ResumeLog;
 use super::table::{Cell, Table};
 use crate::failure::Failure;
-use crate::flags::{BatchArgs, WorkArgs};
-use crate::inputs::Source;
+use crate::flags::{BatchArgs, Jobs, WorkArgs};
+use crate::inputs::{Inputs, Source};
 use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
 use crate::printer::Printer;
 use crate::stats::Times;
@@ -30,6 +31,12 @@ pub trait Command: Sync {
     /// Whether a device works on each input. Else its `frame` has no device, no time on it and no
     /// CPU beside it.
     const ON_DEVICE: bool = true;
+
+    /// The inputs, if the command reads the sources by them. Where one worker takes all sources, the
+    /// next ones are read meanwhile.
+    fn inputs(&self) -> Option<&Inputs> {
+        None
+    }
 
     /// Makes a worker; each job has one.
     fn worker(&self) -> Result<Self::Worker, Failure>;
@@ -95,6 +102,8 @@ pub struct Job<'a> {
     pub sources: &'a [Source],
     /// The number of workers, and what a failed input ends.
     pub batch: BatchArgs,
+    /// Whether one worker takes all inputs, unless `--jobs` gives a number.
+    pub in_turn: bool,
     /// Whether every input has a line.
     pub verbose: bool,
     /// What is done already, if outputs go to a folder.
@@ -139,12 +148,15 @@ impl<'a> Job<'a> {
     /// A job without outputs, for a command that uses no device.
     pub const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
         let (device, resume_log, out, picture, origin) = (None, None, None, None, None);
-        Self { name, device, sources, batch, verbose: false, resume_log, out, picture, writes: false, origin }
+        let in_turn = batch.fail_fast;
+        Self { name, device, sources, batch, in_turn, verbose: false, resume_log, out, picture, writes: false, origin }
     }
 
     /// A job without outputs, for an operator on a device.
     pub fn on(device: &'a Device, name: &'static str, sources: &'a [Source], work: &WorkArgs) -> Self {
-        Self { device: Some(device), verbose: work.verbose, ..Self::new(name, sources, work.batch) }
+        // Times that are compared are of one input at a time.
+        let in_turn = work.batch.fail_fast || work.cpu;
+        Self { device: Some(device), verbose: work.verbose, in_turn, ..Self::new(name, sources, work.batch) }
     }
 
     /// Prints `begin`.
@@ -162,12 +174,25 @@ impl<'a> Job<'a> {
 
     /// Does all inputs, and prints frames and summary.
     pub fn run<C: Command>(&self, command: &C, printer: &mut Printer) -> Result<(), Failure> {
+        let (workers, readers) = match self.batch.jobs {
+            Jobs::Given(n) => (usize::from(n).min(self.sources.len()).max(1), 1),
+            Jobs::Auto if self.in_turn || self.picture.is_some() => (1, at_once(self.sources, self.device)),
+            Jobs::Auto => (at_once(self.sources, self.device), 1),
+        };
+        let mut work = || self.run_with(workers, command, printer);
+        match command.inputs() {
+            Some(inputs) => inputs.reading_ahead(self.sources, readers, work),
+            None => work(),
+        }
+    }
+
+    fn run_with<C: Command>(&self, workers: usize, command: &C, printer: &mut Printer) -> Result<(), Failure> {
         let &Self { sources, batch: args, .. } = self;
         let names: Vec<_> = sources.iter().map(Source::name).collect();
         let mut table = Table::new(&names, self.verbose);
         let writes = self.writes || self.out.is_some() || self.picture.is_some();
         let batch = Batch { sources, args, resume_log: self.resume_log.as_ref(), writes };
-        let workers = (0..args.workers(sources.len())).map(|_| command.worker()).collect::<Result<_, _>>()?;
+        let workers = (0..workers).map(|_| command.worker()).collect::<Result<_, _>>()?;
         let mut totals = C::Totals::default();
         let (mut times, mut cpu_times) = (Vec::new(), Vec::new());
         let (mut threads, mut different, mut salvaged) = (0, 0, 0);

@@ -4,7 +4,7 @@
 use super::input_error::InputError;
 use super::resume_log::ResumeLog;
 use crate::failure::Failure;
-use crate::flags::BatchArgs;
+use crate::flags::{BatchArgs, Jobs};
 use crate::inputs::Source;
 use crate::json::{Counts, KeptRecord};
 use crate::printer::Printer;
@@ -81,7 +81,8 @@ impl Batch<'_> {
             }
             Ok(())
         };
-        let workers = in_order(workers, self.sources.len(), &stop, answer, &mut listen)?;
+        let asked = matches!(self.args.jobs, Jobs::Given(_));
+        let workers = in_order(workers, self.sources.len(), (&stop, asked), answer, &mut listen)?;
         interrupt::check()?;
         progress.finish_and_clear();
         if printer.is_closed() && !self.writes {
@@ -128,21 +129,22 @@ impl Batch<'_> {
 /// Makes answers for `0..n` in the workers and passes them to `listen` in order on this thread,
 /// until `stop`.
 ///
-/// Answers that were begun before the stop are still passed on, so there are no gaps. If the system
-/// refuses a thread for a worker, no further input is begun and the call fails.
+/// Answers that were begun before the stop are still passed on, so there are no gaps. Where the
+/// system refuses a thread for a worker, the others do its work; if so many workers were asked for,
+/// no further input is begun and the call fails.
 fn in_order<L: Send, A: Send>(
     mut workers: Vec<L>,
     n: usize,
-    stop: &AtomicBool,
+    (stop, asked): (&AtomicBool, bool),
     answer: impl Fn(&mut L, usize) -> A + Sync,
     listen: &mut dyn FnMut(usize, A) -> Result<(), Failure>,
 ) -> Result<Vec<L>, Failure> {
     let goes_on = || !stop.load(Ordering::Relaxed) && interrupt::check().is_ok();
+    let alone = |worker: &mut L, listen: &mut dyn FnMut(usize, A) -> Result<(), Failure>| {
+        (0..n).take_while(|_| goes_on()).try_for_each(|index| listen(index, answer(worker, index)))
+    };
     if let [worker] = &mut workers[..] {
-        for index in (0..n).take_while(|_| goes_on()) {
-            listen(index, answer(worker, index))?;
-        }
-        return Ok(workers);
+        return alone(worker, listen).map(|()| workers);
     }
     let next = AtomicUsize::new(0);
     let (send, receive) = mpsc::channel();
@@ -160,10 +162,11 @@ fn in_order<L: Send, A: Send>(
     thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut refused = Ok(());
-        for worker in workers.drain(..) {
+        while let Some(worker) = workers.pop() {
             let send = send.clone();
             match thread::Builder::new().spawn_scoped(scope, move || work(worker, send)) {
                 Ok(thread) => threads.push(thread),
+                Err(_) if !asked => break,
                 Err(e) => {
                     stop.store(true, Ordering::Relaxed);
                     let got = format!("{} of them: {e}", threads.len());
@@ -173,6 +176,9 @@ fn in_order<L: Send, A: Send>(
             }
         }
         drop(send);
+        if let (true, true, Some(mut worker)) = (threads.is_empty(), refused.is_ok(), workers.pop()) {
+            return alone(&mut worker, listen).map(|()| vec![worker]);
+        }
         let mut waiting = BTreeMap::new();
         let mut turn = 0;
         let mut outcome = Ok(());

@@ -10,6 +10,7 @@
 //! - [`prelude`] has what every command uses;
 //! - [`InputError`] is an input that cannot be used, or a failure that ends the command.
 
+mod at_once;
 mod command;
 mod engine;
 mod input_error;

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use pointmill::{Device, Error};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// How inputs are worked through.
 #[derive(Clone, Copy, Debug, Args)]
@@ -13,16 +14,32 @@ pub struct BatchArgs {
     /// other input is started
     #[arg(long)]
     pub fail_fast: bool,
-    /// Number of inputs to process at the same time, 1 to 256. The output keeps the order of the
-    /// inputs
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub jobs: u16,
+    /// Number of inputs to process at the same time, 1 to 256, or auto: one for each core, as far as
+    /// memory allows. The output keeps the order of the inputs
+    #[arg(long, value_name = "N", default_value = "auto")]
+    pub jobs: Jobs,
 }
 
-impl BatchArgs {
-    /// Inputs to work on at a time, never more than there are.
-    pub fn workers(self, inputs: usize) -> usize {
-        usize::from(self.jobs).min(inputs).max(1)
+/// `--jobs`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Jobs {
+    /// As many as the machine and the command allow.
+    #[default]
+    Auto,
+    /// At most so many.
+    Given(u16),
+}
+
+impl FromStr for Jobs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let number = text.parse::<i64>().map_err(|_| "expected a number from 1 to 256, or auto")?;
+        let most = u16::try_from(number).ok().filter(|number| (1..=256).contains(number));
+        most.map(Self::Given).ok_or_else(|| format!("{number} is not in 1..=256"))
     }
 }
 
@@ -98,7 +115,7 @@ impl WorkArgs {
     pub fn check_picture(&self, draws: bool) -> Result<(), Failure> {
         let flag = match self.batch.jobs {
             _ if !draws => return Ok(()),
-            2.. => "--jobs 2 or more",
+            Jobs::Given(2..) => "--jobs 2 or more",
             _ if self.resume.resume => "--resume",
             _ => return Ok(()),
         };

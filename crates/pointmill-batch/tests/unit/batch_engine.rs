@@ -13,7 +13,7 @@ fn heard(workers: usize, n: usize, stop_at: usize) -> (Vec<usize>, usize) {
         thread::sleep(Duration::from_micros(if index.is_multiple_of(2) { 700 } else { 10 }));
         index * 10
     };
-    let workers = in_order(vec![0; workers], n, &stop, answer, &mut |index, answer| {
+    let workers = in_order(vec![0; workers], n, (&stop, true), answer, &mut |index, answer| {
         assert_eq!(answer, index * 10);
         heard.push(index);
         Ok(())
@@ -41,7 +41,7 @@ fn a_failure_ends_all_workers() {
     for workers in [1, 4] {
         let stop = AtomicBool::new(false);
         let mut heard = 0;
-        let told = in_order(vec![(); workers], 1000, &stop, |(), index| index, &mut |index, _| {
+        let told = in_order(vec![(); workers], 1000, (&stop, false), |(), index| index, &mut |index, _| {
             heard = index;
             if index == 5 { Err(Failure::Io("full".into())) } else { Ok(()) }
         });

@@ -5,7 +5,7 @@ use super::map::MapSource;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
 use crate::drive::Scans;
-use crate::flags::BatchArgs;
+use crate::flags::{BatchArgs, Jobs};
 use crate::ndt::map::MapRequest;
 use crate::pose;
 use crate::text::titled;
@@ -51,7 +51,8 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         verbose: args.verbose,
         device: Some(&device),
         origin: Some(inputs.origin()),
-        ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: 1 })
+        in_turn: true,
+        ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: Jobs::Auto })
     };
     job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
     let map = MapSource::open(&asked, args, &device, &sources, printer)?;
@@ -64,6 +65,10 @@ impl Command for Run<'_> {
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "scan";
+
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.inputs)
+    }
 
     fn worker(&self) -> Result<Self::Worker, Failure> {
         let map = self.map.localizer(&self.params, &self.args.with.read.limits())?;

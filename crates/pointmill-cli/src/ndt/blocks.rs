@@ -23,7 +23,7 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let (build, sources, names) = Build::plan(&args.of_map(out)?, &stderr::Stderr)?;
     let device = device::open(device)?;
     let origin = Some(build.inputs().origin());
-    let job = Job { out: Some(out), origin, ..Job::on(&device, "ndt build", &sources, &args.work) };
+    let job = Job { out: Some(out), origin, in_turn: true, ..Job::on(&device, "ndt build", &sources, &args.work) };
     let record = CellsRecord { resolution: Some(args.resolution), params: args.cells.params() };
     let (block, deskew) = (Some(build.map().settings().block()), build.deskew());
     job.begin(BuildBegin { tiles: false, block, deskew, params: record }, printer)?;
@@ -34,6 +34,10 @@ impl Command for Split<'_> {
     type Worker = OperatorSlot<NdtBuilder>;
     type Row = BuildRow;
     type Totals = GridTotals;
+
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(self.build.inputs())
+    }
 
     fn worker(&self) -> Result<Self::Worker, Failure> {
         OperatorSlot::new(&self.device, &self.args.work, false, |device| self.build.map().builder(device))

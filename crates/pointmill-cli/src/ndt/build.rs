@@ -55,8 +55,11 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let decides = format!("{COMMAND} {record:?} {} {:?}{moved}", args.drop_zeros, inputs.options());
     let resume_log = ResumeLog::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
+    // Each worker would hold a grid of all inputs.
+    let in_turn = !tiles || args.work.batch.fail_fast || args.work.cpu;
     let job = Job {
         resume_log,
+        in_turn,
         out,
         picture,
         writes,
@@ -89,6 +92,10 @@ impl Command for Build<'_> {
     type Worker = OperatorSlot<NdtBuilder>;
     type Row = BuildRow;
     type Totals = GridTotals;
+
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.inputs)
+    }
 
     fn worker(&self) -> Result<Self::Worker, Failure> {
         OperatorSlot::new(&self.device, &self.args.work, !self.targets.tiles, |device| self.make(device))

@@ -139,6 +139,10 @@ impl Command for Match<'_> {
     type Totals = MatchTotals;
     const INPUT: &'static str = "scan";
 
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.inputs)
+    }
+
     fn worker(&self) -> Result<Self::Worker, Failure> {
         OperatorSlot::new(&self.device, &self.args.work, false, |device| self.on(device))
     }

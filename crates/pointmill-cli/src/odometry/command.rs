@@ -5,7 +5,7 @@ use super::files;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
 use crate::drive::Scans;
-use crate::flags::BatchArgs;
+use crate::flags::{BatchArgs, Jobs};
 use pointmill::Device;
 use pointmill_data::runs::OdometryRun;
 use pointmill_slam::odometry::OdometryParams;
@@ -35,7 +35,8 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         picture: args.visualize.as_deref(),
         writes: args.map.is_some(),
         origin: Some(inputs.origin()),
-        ..Job::new("odometry", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: 1 })
+        in_turn: true,
+        ..Job::new("odometry", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: Jobs::Auto })
     };
     job.begin(Begin { params: params.clone() }, printer)?;
     if args.resume {
@@ -51,6 +52,10 @@ impl Command for Run<'_> {
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "sweep";
+
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.inputs)
+    }
 
     fn worker(&self) -> Result<Self::Worker, Failure> {
         let run = OdometryRun::new(&self.device.stream()?, &self.params, self.args.deskew, &self.inputs)?;

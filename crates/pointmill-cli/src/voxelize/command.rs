@@ -90,7 +90,8 @@ impl Voxelize<'_> {
     /// The parameters of a cloud.
     fn params_of(&self, cloud: &PointCloud) -> Result<VoxelizeParams, Error> {
         let mut params = self.params.clone();
-        if let Some(bounds) = cloud.bounds().filter(|_| self.args.range.0.is_none()) {
+        let auto = self.args.range.0.is_none();
+        if let Some(bounds) = auto.then(|| cloud.bounds()).flatten() {
             params.range = *VoxelGrid::around(params.voxel_size, bounds)?.range();
         }
         Ok(params)
@@ -101,6 +102,10 @@ impl Command for Voxelize<'_> {
     type Worker = OperatorSlot<Worker>;
     type Row = Row;
     type Totals = Totals;
+
+    fn inputs(&self) -> Option<&Inputs> {
+        Some(&self.inputs)
+    }
 
     fn worker(&self) -> Result<OperatorSlot<Worker>, Failure> {
         OperatorSlot::new(&self.device, &self.args.work, false, |device| self.make(device))
@@ -126,7 +131,8 @@ impl Command for Voxelize<'_> {
         let range = self.args.range.0.is_none().then_some(params.range);
         let of = Row { format: source.format(&scan), points, columns, range, in_range, voxels, report };
         let mut odd = warnings(&scan);
-        odd.warnings.extend(cloud.bounds().filter(|_| in_range == 0).map(|bounds| nothing_in_range(&params, &bounds)));
+        let missed = (in_range == 0).then(|| cloud.bounds()).flatten();
+        odd.warnings.extend(missed.map(|bounds| nothing_in_range(&params, &bounds)));
         let mut frame = called.on(Frame::read(index, name.clone(), read_ms, odd, of));
         let picture = self.picture.as_ref().filter(|picture| picture.wants_more());
         let start = Instant::now();

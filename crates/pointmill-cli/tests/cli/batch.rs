@@ -126,24 +126,28 @@ fn jobs_change_neither_files_nor_the_order_of_records() {
         all.map(|(kind, data)| (kind, data["index"].as_u64())).collect::<Vec<_>>()
     };
     for template in COMMANDS.into_iter().chain(["info in"]) {
-        let one = run(folder.path(), &(into(template, "one") + " --json")).expect(3);
-        let many = run(folder.path(), &(into(template, "many") + " --json --jobs 5")).expect(3);
-        assert_eq!(order(&one), order(&many), "{template}");
-        if template.contains("OUT") {
-            let [one, many] = ["one", "many"].map(|name| folder.path().join(name));
-            assert_eq!(contents(&one).len(), 23);
-            assert!(contents(&one) == contents(&many), "{template}");
-            [one, many].iter().for_each(|folder| fs::remove_dir_all(folder).unwrap());
+        let done = |jobs: &str| run(folder.path(), &format!("{} --json --jobs {jobs}", into(template, jobs))).expect(3);
+        let (one, others) = (done("1"), ["5", "auto"].map(done));
+        for (other, jobs) in others.iter().zip(["5", "auto"]) {
+            assert_eq!(order(&one), order(other), "{template}");
+            if template.contains("OUT") {
+                let [one, many] = ["1", jobs].map(|name| contents(&folder.path().join(name)));
+                assert_eq!(one.len(), 23);
+                assert!(one == many, "{template} --jobs {jobs}");
+            }
         }
+        ["1", "5", "auto"].iter().for_each(|name| drop(fs::remove_dir_all(folder.path().join(name))));
     }
     // All inputs in one grid: each job sums up its own, and sums are whole numbers.
-    let all = |out: &str, jobs: u32| format!("ndt build in --out {out}.npz --moments {out}.arrow --jobs {jobs} --json");
-    let reports = [("a", 1), ("b", 5)]
+    let all =
+        |out: &str, jobs: &str| format!("ndt build in --out {out}.npz --moments {out}.arrow --jobs {jobs} --json");
+    let reports = [("a", "1"), ("b", "5"), ("c", "auto")]
         .map(|(out, jobs)| run(folder.path(), &all(out, jobs)).expect(3).data("summary").remove(0)["report"].take());
-    assert_eq!(reports[0], reports[1]);
+    assert!(reports.iter().all(|report| *report == reports[0]));
     for extension in ["npz", "arrow"] {
-        let [a, b] = ["a", "b"].map(|name| fs::read(folder.path().join(format!("{name}.{extension}"))).unwrap());
-        assert!(a == b, "{extension}");
+        let [a, b, c] =
+            ["a", "b", "c"].map(|name| fs::read(folder.path().join(format!("{name}.{extension}"))).unwrap());
+        assert!(a == b && a == c, "{extension}");
     }
 }
 

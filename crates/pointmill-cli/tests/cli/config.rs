@@ -33,7 +33,7 @@ fn every_default_is_printed() {
     ] {
         let printed = run(folder.path(), &format!("{command} --print-config")).expect(0).out;
         let inputs = if command.starts_with("ndt merge") { "" } else { "max-input-points = 1073741824" };
-        for line in [own, "jobs = 1", "on-oom = \"fail\"", "max-memory = \"16G\"", inputs] {
+        for line in [own, "jobs = \"auto\"", "on-oom = \"fail\"", "max-memory = \"16G\"", inputs] {
             assert!(printed.contains(line), "{command}: {line} is missing in {printed}");
         }
     }

@@ -70,7 +70,8 @@ fn a_disk_that_is_full_leaves_what_was_finished() {
     let folder = tempfile::tempdir().unwrap();
     inputs(folder.path());
     // What was left on the disk, which goes away with its process, is copied.
-    let line = "\"$POINTMILL\" voxelize in --device cpu --out disk/o --json; code=$?; cp -r disk/o left; exit $code";
+    let line =
+        "\"$POINTMILL\" voxelize in --device cpu --jobs 1 --out disk/o --json; code=$?; cp -r disk/o left; exit $code";
     let Some(told) = on_a_small_disk(folder.path(), line) else { return };
     let told = told.expect(1);
     assert!(told.err.ends_with("error: disk/o/2.npz: write: No space left on device (os error 28)\n"), "{}", told.err);
@@ -92,7 +93,8 @@ fn a_disk_that_is_full_leaves_what_was_finished() {
 fn a_limit_on_files_is_an_error_and_no_signal() {
     let folder = tempfile::tempdir().unwrap();
     inputs(folder.path());
-    let told = shell(folder.path(), "ulimit -f 1000; \"$POINTMILL\" voxelize in --device cpu --out o --json").expect(1);
+    let told = shell(folder.path(), "ulimit -f 1000; \"$POINTMILL\" voxelize in --device cpu --jobs 1 --out o --json")
+        .expect(1);
     assert!(told.err.contains("o/2.npz: write: File too large"), "{}", told.err);
     assert_eq!(end(&told)["class"], "Io");
     assert_whole(&folder.path().join("o"), &["0.npz", "1.npz"]);

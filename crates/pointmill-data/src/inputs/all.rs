@@ -1,5 +1,6 @@
 //! All inputs of a run, about one origin.
 
+use super::ahead::Ahead;
 use super::arguments::{clouds, files, is_stdin, read_stdin, require_format};
 use super::source::{BagCloud, STDIN, Source, again};
 use crate::poses::is_deskewed;
@@ -8,7 +9,6 @@ use pointmill::{Error, Rows};
 use pointmill_io::{Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, read};
 use pointmill_synth::{Drive, DriveParams};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// How inputs are read.
@@ -18,8 +18,8 @@ pub struct Inputs {
     drive: Option<Drive>,
     /// Whether the user gave the origin, so that places that flags give are relative to it.
     is_given: bool,
-    /// The input that was read to find the origin, by its name, until it is its turn.
-    early: Mutex<Option<(String, Opened)>>,
+    /// Inputs that were read before their turn, such as the one that the origin was found in.
+    pub(super) ahead: Ahead,
 }
 
 /// An input that was read for a map.
@@ -36,7 +36,7 @@ pub struct ReadInput {
 /// A scan, and the nanoseconds of the stamp of a bag's cloud or of a sweep of Argoverse 2.
 pub type Stamped = (Scan, Option<i64>);
 /// A cloud that was read, and the milliseconds that it took.
-type Opened = Result<(Stamped, f64), IoError>;
+pub(super) type Opened = Result<(Stamped, f64), IoError>;
 
 impl Inputs {
     /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument
@@ -75,12 +75,12 @@ impl Inputs {
         }
         let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
         sources.extend(drive.iter().flat_map(|drive| (0..drive.len()).map(Source::Sweep)));
-        Ok((sources, Self { options, drive, is_given: false, early: Mutex::default() }))
+        Ok((sources, Self { options, drive, is_given: false, ahead: Ahead::default() }))
     }
 
     /// Inputs that are known: only their origin is found.
     pub fn of(sources: &[Source], options: ReadOptions) -> Self {
-        Self { options, drive: None, is_given: false, early: Mutex::default() }.settle_origin(sources)
+        Self { options, drive: None, is_given: false, ahead: Ahead::default() }.settle_origin(sources)
     }
 
     /// The same inputs about another origin: of `auto` the one of the first of `sources` that can
@@ -103,7 +103,7 @@ impl Inputs {
     /// The origin that the first of inputs that can be read is read about; `None` if none can be
     /// read.
     pub fn origin_of(sources: &[Source], options: ReadOptions) -> Option<LocalOrigin> {
-        Self { options, drive: None, is_given: false, early: Mutex::default() }.first_origin(sources)
+        Self { options, drive: None, is_given: false, ahead: Ahead::default() }.first_origin(sources)
     }
 
     fn first_origin<'a>(&self, sources: impl IntoIterator<Item = &'a Source>) -> Option<LocalOrigin> {
@@ -111,11 +111,11 @@ impl Inputs {
             if !self.may_be_far(source) {
                 return Some(LocalOrigin::None);
             }
-            let read = timed(|| self.open(source));
+            let read = self.open_timed(source);
             let found = read.as_ref().ok().map(|((scan, _), _)| scan.cloud.origin());
             // A file that cannot be read fails again in its turn; a stream is read once.
             if found.is_some() || matches!(source, Source::Stdin) {
-                *self.early.lock().unwrap_or_else(PoisonError::into_inner) = Some((source.name(), read));
+                self.ahead.keep(source.name(), read);
             }
             match found {
                 Some([0.0, 0.0, 0.0]) => return Some(LocalOrigin::None),
@@ -172,15 +172,14 @@ impl Inputs {
 
     /// The same with the stamp.
     pub fn read_stamped(&self, source: &Source) -> Opened {
-        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
-            return read;
-        }
-        drop(early);
-        timed(|| self.open(source))
+        self.ahead.take(&source.name()).unwrap_or_else(|| self.open_timed(source))
     }
 
     /// Reads the input now.
+    pub(super) fn open_timed(&self, source: &Source) -> Opened {
+        timed(|| self.open(source))
+    }
+
     fn open(&self, source: &Source) -> Result<Stamped, IoError> {
         let origin = self.options.origin;
         let scan = match source {

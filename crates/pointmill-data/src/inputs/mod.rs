@@ -1,5 +1,6 @@
 //! Inputs: which ones arguments name, in which order, about which origin, and how each is read.
 
+mod ahead;
 mod all;
 mod arguments;
 mod find;

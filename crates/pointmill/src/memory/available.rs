@@ -15,7 +15,7 @@ pub(super) fn is_there(bytes: u64) -> bool {
 }
 
 /// The bytes that are available; `None` where the system does not say.
-fn available() -> Option<u64> {
+pub fn available() -> Option<u64> {
     #[cfg(test)]
     if let Some(bytes) = tests::SAID.get() {
         return Some(bytes);
