@@ -60,14 +60,14 @@ pub(crate) struct Sampled {
 #[derive(Debug)]
 pub(crate) enum Sampler {
     Host(HostSampler),
-    Device(DeviceSampler),
+    Device(Box<DeviceSampler>),
 }
 
 impl Sampler {
     pub(crate) fn new(stream: &Stream) -> Result<Self> {
         Ok(match stream.device().is_cpu() {
             true => Self::Host(HostSampler::default()),
-            false => Self::Device(DeviceSampler::new(stream)?),
+            false => Self::Device(Box::new(DeviceSampler::new(stream)?)),
         })
     }
 
