@@ -7,6 +7,7 @@
 
 pub mod localize;
 pub mod odometry;
+mod sampling;
 pub mod trajectory;
 
 /// The examples of the README are tests.

@@ -7,11 +7,18 @@ pub(crate) use element::Feature;
 pub use half::{bf16, f16};
 
 use crate::device::{Buffer, Device, Stream};
-use crate::{Argument, Error, PointCloud, Points, Pose, Result, memory};
+use crate::{Argument, Error, PointCloud, Points, Pose, Result, memory, par};
 use pointmill_core::ElementType;
 use pointmill_core::array::Dtype;
 use pointmill_core::rigid::subtract;
 use pointmill_kernels::points::{self, kind};
+use rayon::prelude::*;
+
+/// Rows of so many values are not copied to a GPU whole where x, y and z are used alone: to pack
+/// these takes less time than to copy the other half.
+const WIDE: usize = 6;
+/// Points that a thread packs at least.
+const PACKED_BY_A_THREAD: usize = 8192;
 
 /// Borrowed rows of values, `[len, columns]` row-major: points, boxes or features, in host memory
 /// or already on a device.
@@ -280,21 +287,23 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Checked points as kernels take them. Host points are first copied to `staging`.
+    /// Checked points as kernels take them. Host points are first copied to `staging`, of wide rows
+    /// x, y and z alone.
     #[doc(hidden)]
     pub fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
         self.check_shift()?;
-        let n = self.len as u32;
-        let (values, columns, kind) = match (self.dtype(), self.shift) {
-            (Dtype::F64, None) => (self.address(staging)?, self.columns, kind::F64),
-            (Dtype::F64, Some(_)) => {
-                let moved = memory::collect((0..self.len).map(|i| self.point(i)))?;
-                (Rows::from(&moved[..]).address(staging)?, 3, kind::F64)
-            }
-            (_, None) => (self.address(staging)?, self.columns, kind::F32),
-            (_, Some(_)) => (self.address(staging)?, self.columns, kind::ABOUT),
+        let kind = match (self.dtype(), self.shift) {
+            (Dtype::F64, _) => kind::F64,
+            (_, None) => kind::F32,
+            (_, Some(_)) => kind::ABOUT,
         };
-        Ok(points::Points { values, columns: columns as u32, n, kind, origin: self.shift.unwrap_or_default() })
+        let wide = self.columns >= WIDE;
+        let (values, columns) = match self.values {
+            Values::F32(v) if wide => (packed(self.len, staging, |i| [0, 1, 2].map(|k| v[i * self.columns + k]))?, 3),
+            Values::F64(_) if wide || self.shift.is_some() => (packed(self.len, staging, |i| self.point(i))?, 3),
+            _ => (self.address(staging)?, self.columns as u32),
+        };
+        Ok(points::Points { values, columns, n: self.len as u32, kind, origin: self.shift.unwrap_or_default() })
     }
 
     /// Checked point `i` of host memory in `f64`, exact but for the origin.
@@ -310,6 +319,20 @@ impl<'a> Rows<'a> {
             _ => unreachable!("points of the CPU path are f32 or f64 in host memory"),
         }
     }
+}
+
+/// Copies points to `staging`. Returns their address for kernels.
+fn packed<T: bytemuck::Pod + Send>(
+    len: usize,
+    staging: &mut Buffer<u8>,
+    point: impl Fn(usize) -> [T; 3] + Send + Sync,
+) -> Result<*const u8> {
+    let points = (0..len).into_par_iter().with_min_len(par::grain(PACKED_BY_A_THREAD)).map(point);
+    let points = memory::collect_parallel(points)?;
+    let bytes = bytemuck::cast_slice(&points);
+    staging.reserve(bytes.len())?;
+    staging.write(bytes)?;
+    Ok(staging.pointer().cast_const())
 }
 
 impl<'a> From<Points<'a>> for Rows<'a> {

@@ -8,6 +8,7 @@ use super::params::LocalizerParams;
 use super::rivals::with_rivals;
 use super::scan::Scan;
 use super::search::{Search, search};
+use crate::sampling::Sampler;
 use pointmill::device::Stream;
 use pointmill::internals::check_pose;
 use pointmill::ndt::{NdtAlignParams, NdtRegularization};
@@ -28,6 +29,7 @@ const SHORTEST_GAP: f64 = 1e-3;
 pub struct Localizer {
     stream: Stream,
     params: LocalizerParams,
+    sampler: Sampler,
     near: Near,
     place: Option<Place>,
     base: Option<Pose>,
@@ -61,6 +63,7 @@ impl Localizer {
         Ok(Self {
             stream: stream.clone(),
             params: params.clone(),
+            sampler: Sampler::new(stream)?,
             near: Near::new(stream, map.into())?,
             place: None,
             base: None,
@@ -101,9 +104,9 @@ impl Localizer {
     /// A scan that has no fix is no error: the status and the rejection say why.
     ///
     /// # Errors
-    /// Points of another type or on a GPU; a time that is not finite; a region that makes too many
-    /// places; what the source of tiles returns; out of memory, a lost device. The pose is then
-    /// what it was.
+    /// Points of another type or on a GPU; 2^27 points or more where the map is on a GPU; a time that
+    /// is not finite; a region that makes too many places; what the source of tiles returns; out of
+    /// memory, a lost device. The pose is then what it was.
     pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, seconds: Option<f64>) -> Result<Fix> {
         let points = points.into();
         points.check_points(Argument::Points, &self.stream)?;
@@ -114,7 +117,8 @@ impl Localizer {
             return Err(Error::argument(Argument::Seconds, "finite seconds", seconds));
         }
         let start = Instant::now();
-        let scan = Scan::new(&points, &self.params)?;
+        let Self { stream, params, sampler, .. } = self;
+        let scan = stream.device().install(|| Scan::new(&points, params, sampler))?;
         let mut fix = Fix {
             index: self.pushed,
             status: FixStatus::Lost,

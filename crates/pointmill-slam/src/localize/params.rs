@@ -1,6 +1,7 @@
 //! Parameters of localization, and their checks.
 
 use super::judge::{USUAL_UNIT, greatest_term};
+use crate::sampling::Sampling;
 use pointmill::ndt::NdtAlignParams;
 use pointmill::{Argument, Error, Result};
 use pointmill_core::names;
@@ -42,7 +43,8 @@ pub struct LocalizerParams {
     pub max_points: usize,
     /// Points nearer to the sensor than these metres are left out. Default 1.
     pub min_range: f64,
-    /// Points farther from the sensor than these metres are left out. Default 100.
+    /// Points farther from the sensor than these metres are left out. Default 100, below 2^20 times
+    /// `voxel_size`.
     pub max_range: f64,
     /// Limits of each alignment. One that makes all its steps goes on once more.
     pub align: NdtAlignParams,
@@ -126,6 +128,11 @@ impl LocalizerParams {
         self.min_nvtl * (greatest_term(resolution) / greatest_term(USUAL_UNIT))
     }
 
+    /// Which points of a scan are aligned, before there are too many.
+    pub(super) const fn sampling(&self) -> Sampling {
+        Sampling { range: [self.min_range, self.max_range], cell_size: self.voxel_size, keypoint_cell_size: None }
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors
@@ -146,10 +153,7 @@ impl LocalizerParams {
         from_zero(Argument::MinRange, self.min_range)?;
         from_zero(Argument::MinNvtl, self.min_nvtl)?;
         from_zero(Argument::Scale, self.regularization_scale)?;
-        if !(self.max_range.is_finite() && self.max_range > self.min_range) {
-            let expected = format!("finite metres above min_range, {} m", self.min_range);
-            return Err(Error::argument(Argument::MaxRange, expected, self.max_range));
-        }
+        self.sampling().validate()?;
         for (argument, share) in [
             (Argument::MinExplained, self.min_explained),
             (Argument::MinConfirmed, self.min_confirmed),

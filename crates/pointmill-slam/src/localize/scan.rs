@@ -2,10 +2,11 @@
 //! what it sees in each direction.
 
 use super::params::LocalizerParams;
-use pointmill::internals::memory;
+use crate::sampling::{POINTS, Sampler};
+use pointmill::internals::{memory, par};
 use pointmill::{Result, Rows};
 use pointmill_core::rigid::dot;
-use std::collections::HashSet;
+use rayon::prelude::*;
 
 /// A point so many metres above the ground is no ground.
 pub(super) const ABOVE_GROUND: f64 = 0.5;
@@ -20,7 +21,7 @@ const RISE: usize = 64;
 const MOST_SEEN: usize = 20_000;
 
 /// Points of a scan in the sensor's frame.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Scan {
     /// The first point of each cube.
     pub(super) keys: Vec<[f64; 3]>,
@@ -34,33 +35,12 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(points: &Rows<'_>, params: &LocalizerParams) -> Result<Self> {
-        let [near, far] = [params.min_range, params.max_range].map(|range| range * range);
-        let usable = |p: [f64; 3]| (near..=far).contains(&dot(p, p));
-        let mut scan = Self { view: View::new()?, ..Self::default() };
-        let step = points.len().div_ceil(MOST_SEEN).max(1);
-        let mut cubes = HashSet::new();
-        let mut before = None;
-        for i in 0..points.len() {
-            let p = points.point(i);
-            if !usable(p) {
-                continue;
-            }
-            scan.usable += 1;
-            if i % step == 0 {
-                scan.view.add(p);
-            }
-            // Points of a scan often lie in the cube of the point before.
-            let cube = p.map(|x| (x / params.voxel_size).floor() as i64);
-            if before != Some(cube) && cubes.insert(cube) {
-                memory::push(&mut scan.keys, p)?;
-            }
-            before = Some(cube);
-        }
-        scan.keys = every(&scan.keys, params.max_points)?;
-        scan.ground = params.sensor_height.map_or_else(|| lowest(&scan.keys), |height| -height);
-        scan.above = memory::collect(scan.keys.iter().map(|p| p[2] > scan.ground + ABOVE_GROUND))?;
-        Ok(scan)
+    pub(super) fn new(points: &Rows<'_>, params: &LocalizerParams, sampler: &mut Sampler) -> Result<Self> {
+        let usable = sampler.sample(points, None, &params.sampling())?.usable;
+        let keys = every(&sampler.samples()?, params.max_points)?;
+        let ground = params.sensor_height.map_or_else(|| lowest(&keys), |height| -height);
+        let above = memory::collect(keys.iter().map(|p| p[2] > ground + ABOVE_GROUND))?;
+        Ok(Self { keys, above, ground, usable, view: View::new(points, [params.min_range, params.max_range])? })
     }
 
     /// Points for a search: those above the ground within a range if there are enough, else all.
@@ -87,7 +67,7 @@ fn lowest(points: &[[f64; 3]]) -> f64 {
 }
 
 /// The least and the largest distance of a scan's points in each direction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct View {
     bins: Vec<[f64; 2]>,
 }
@@ -104,8 +84,20 @@ pub(super) enum Sight {
 }
 
 impl View {
-    fn new() -> Result<Self> {
-        Ok(Self { bins: memory::filled(TURN * RISE, [f64::INFINITY, 0.0])? })
+    /// What every k-th point shows, of those in range.
+    fn new(points: &Rows<'_>, range: [f64; 2]) -> Result<Self> {
+        let [near, far] = range.map(|range| range * range);
+        let step = points.len().div_ceil(MOST_SEEN).max(1);
+        let bin =
+            |k: usize| Some(points.point(k * step)).filter(|p| (near..=far).contains(&dot(*p, *p))).and_then(Self::bin);
+        let seen = (0..points.len().div_ceil(step)).into_par_iter().with_min_len(par::grain(POINTS)).map(bin);
+        let mut bins = memory::filled(TURN * RISE, [f64::INFINITY, 0.0])?;
+        for (turn, rise, range) in memory::collect_parallel(seen)?.into_iter().flatten() {
+            let [least, most] = &mut bins[rise * TURN + turn];
+            *least = least.min(range);
+            *most = most.max(range);
+        }
+        Ok(Self { bins })
     }
 
     /// The bin of a direction, along the turn and the rise, and the distance.
@@ -120,14 +112,6 @@ impl View {
         let turn = (around * (TURN as f64 / 4.0)) as usize % TURN;
         let rise = ((p[2] / range + 1.0) * (RISE as f64 / 2.0)) as usize;
         Some((turn, rise.min(RISE - 1), range))
-    }
-
-    fn add(&mut self, p: [f64; 3]) {
-        if let Some((turn, rise, range)) = Self::bin(p) {
-            let [least, most] = &mut self.bins[rise * TURN + turn];
-            *least = least.min(range);
-            *most = most.max(range);
-        }
     }
 
     /// What the scan says of a place in the sensor's frame, to so many metres.
@@ -155,13 +139,12 @@ mod tests {
 
     #[test]
     fn a_view_tells_what_is_there_from_what_is_hidden() {
-        let mut view = View::new().unwrap();
+        let mut points = Vec::new();
         for step in 0..2000 {
             let (sine, cosine) = (f64::from(step) * 0.001 * std::f64::consts::PI).sin_cos();
-            for z in [-1.0, 0.0, 1.0, 2.0] {
-                view.add([20.0 * cosine, 20.0 * sine, z]);
-            }
+            points.extend([-1.0, 0.0, 1.0, 2.0].map(|z| [20.0 * cosine, 20.0 * sine, z]));
         }
+        let view = View::new(&Rows::from(&points[..]), [0.0, 100.0]).unwrap();
         for angle in [0.0, 1.0, 2.5, 4.0, 6.2f64] {
             let at = |r: f64| [r * angle.cos(), r * angle.sin(), 0.5];
             let seen = [10.0, 19.0, 21.0, 30.0].map(|r| view.look(at(r), 2.0));

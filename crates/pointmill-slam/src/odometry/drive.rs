@@ -2,12 +2,13 @@
 
 use super::clock::{Clock, Reading};
 use super::cpu::OnHost;
-use super::engine::{Engine, Sampled, Which};
+use super::engine::{Engine, Which};
 use super::gpu::OnDevice;
 use super::params::OdometryParams;
 use super::register::SweepFit;
 use super::rounds::{Rounds, apart};
 use super::step::{Step, StepTiming, SweepStatus};
+use crate::sampling::Sampled;
 use pointmill::device::Stream;
 use pointmill::registration::{Registration, Status};
 use pointmill::{Argument, Error, Pose, Result, Rows};

@@ -1,5 +1,6 @@
 //! What an alignment asks of the side that holds sweep and map, the CPU or a GPU.
 
+use crate::sampling::Sampled;
 use pointmill::{Result, Rows};
 use pointmill_core::icp::pairs::{Linearization, STEP_TERMS};
 use pointmill_core::icp::spread::Spread;
@@ -10,8 +11,7 @@ use std::fmt;
 
 /// Holds the sweep and the map, and does what takes time. Each side gives the same bits.
 pub(super) trait Engine: fmt::Debug + Send + Sync {
-    /// Takes a sweep, in its order. The first point of each cell of half a voxel is a map point,
-    /// and the first map point of each cell of a voxel is a keypoint for the alignment.
+    /// Takes a sweep: its samples are for the map, its keypoints for the alignment.
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled>;
     /// Keeps the map points as those of the first sweep.
     fn keep_first(&mut self) -> Result<()>;
@@ -35,19 +35,6 @@ pub(super) trait Engine: fmt::Debug + Send + Sync {
     fn sizes(&mut self) -> Result<[usize; 2]>;
     /// The points of the map: those that left it, if they are kept, then voxel by voxel.
     fn all(&self) -> Result<Vec<[f64; 3]>>;
-}
-
-/// What is known of a sweep that was sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sampled {
-    /// The number of keypoints.
-    pub(super) keypoints: usize,
-    /// Points that are finite, in range and have a finite time, if any has.
-    pub(super) usable: usize,
-    /// Least and largest time of these.
-    pub(super) times: Option<[f64; 2]>,
-    /// A checksum of the map points.
-    pub(super) mark: u64,
 }
 
 /// Map points of which sweep.

@@ -1,13 +1,13 @@
 //! Parameters of odometry, their limits, and their checks.
 
+use crate::sampling::Sampling;
 use pointmill::icp::Metric;
 use pointmill::{Argument, Error, Result};
-use pointmill_core::odometry::cells::FARTHEST;
 
 /// Points of a map's voxel at most.
 const MAX_POINTS_PER_VOXEL: usize = 64;
 /// A sweep is sampled in cells of this part of the voxel size for the map.
-pub(super) const MAP_SAMPLING: f64 = 0.5;
+const MAP_SAMPLING: f64 = 0.5;
 
 /// Parameters of odometry: plain values. [`validate`](Self::validate) checks them, as
 /// [`Odometry::new`](super::Odometry::new) does.
@@ -69,6 +69,15 @@ impl OdometryParams {
     /// The error metrics that odometry takes.
     pub const METRICS: &'static [Metric] = &[Metric::PointToPlane, Metric::PointToPoint];
 
+    /// Which points of a sweep are used.
+    pub(super) const fn sampling(&self) -> Sampling {
+        Sampling {
+            range: [self.min_range, self.max_range],
+            cell_size: MAP_SAMPLING * self.voxel_size,
+            keypoint_cell_size: Some(self.voxel_size),
+        }
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors
@@ -83,11 +92,7 @@ impl OdometryParams {
         if !(self.min_range.is_finite() && self.min_range >= 0.0) {
             return Err(Error::argument(Argument::MinRange, "finite metres >= 0", self.min_range));
         }
-        let farthest = FARTHEST * MAP_SAMPLING * self.voxel_size;
-        if !(self.max_range > self.min_range && self.max_range < farthest) {
-            let expected = format!("above min_range, {} m, and below {farthest} m", self.min_range);
-            return Err(Error::argument(Argument::MaxRange, expected, self.max_range));
-        }
+        self.sampling().validate()?;
         if !(1..=MAX_POINTS_PER_VOXEL).contains(&self.max_points_per_voxel) {
             let expected = format!("1 to {MAX_POINTS_PER_VOXEL}");
             return Err(Error::argument(Argument::MaxPointsPerVoxel, expected, self.max_points_per_voxel));

@@ -129,7 +129,7 @@ fn what_is_out_of_range_is_named() {
         ),
         (
             LocalizerParams { max_range: 1.0, ..default() },
-            "max_range: expected finite metres above min_range, 1 m, got 1",
+            "max_range: expected above min_range, 1 m, and below 1048576 m, got 1",
         ),
     ] {
         assert_eq!(params.validate().unwrap_err().to_string(), wanted);

@@ -1,6 +1,6 @@
 //! The local map: voxels with a few points each, changed by what enters and what leaves.
 
-use super::cells::Cells;
+use crate::sampling::cells::Cells;
 use pointmill::Result;
 use pointmill::internals::{memory, par};
 use pointmill_core::odometry::cells::{

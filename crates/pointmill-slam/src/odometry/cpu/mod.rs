@@ -1,12 +1,11 @@
 //! The CPU path.
 
-mod cells;
 mod map;
 mod nearest;
-mod sampler;
 
-use super::engine::{Engine, Linearize, SPREAD_TERMS, Sampled, Which};
+use super::engine::{Engine, Linearize, SPREAD_TERMS, Which};
 use super::params::OdometryParams;
+use crate::sampling::{HostSampler, POINTS, Sampled, Timed};
 use map::LocalMap;
 use pointmill::icp::Metric;
 use pointmill::internals::{memory, par, sum};
@@ -17,7 +16,6 @@ use pointmill_core::odometry::motion::{Motion, TERMS};
 use pointmill_core::odometry::pairs::{by_plane, by_point, seen};
 use pointmill_core::rigid::{Rigid, dot};
 use rayon::prelude::*;
-use sampler::{POINTS, Sampler, Timed};
 
 /// Keypoints whose neighbours a thread looks for at least.
 const KEYPOINTS: usize = 64;
@@ -28,7 +26,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct OnHost {
     params: OdometryParams,
-    sampler: Sampler,
+    sampler: HostSampler,
     /// The map points of the first sweep, until the second shows how the sensor moved.
     first: Vec<Timed>,
     /// The keypoints where they are at the moment of the sweep.
@@ -42,7 +40,7 @@ impl OnHost {
     pub(super) fn new(params: &OdometryParams) -> Self {
         Self {
             params: params.clone(),
-            sampler: Sampler::default(),
+            sampler: HostSampler::default(),
             first: Vec::new(),
             keypoints: Vec::new(),
             targets: Vec::new(),
@@ -53,11 +51,11 @@ impl OnHost {
 
 impl Engine for OnHost {
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled> {
-        self.sampler.sample(points, times, &self.params)
+        self.sampler.sample(points, times, &self.params.sampling())
     }
 
     fn keep_first(&mut self) -> Result<()> {
-        self.first = memory::collect(self.sampler.map_points.iter().copied())?;
+        self.first = memory::collect(self.sampler.samples.iter().copied())?;
         Ok(())
     }
 
@@ -105,7 +103,7 @@ impl Engine for OnHost {
 
     fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
         let map_points = match sweep {
-            Which::Last => &self.sampler.map_points,
+            Which::Last => &self.sampler.samples,
             Which::First => &self.first,
         };
         self.map.insert(placed(map_points, motion)?.into_iter().map(|p| pose.apply(p)))

@@ -1,7 +1,7 @@
 //! The local map: voxels with a few points each, changed by what enters and what leaves.
 
-use super::zeroed;
 use crate::odometry::params::OdometryParams;
+use crate::sampling::zeroed;
 use pointmill::Result;
 use pointmill::device::{Buffer, Stream};
 use pointmill::internals::{Pairs, memory, passes_for, seed};

@@ -6,36 +6,30 @@
 //! CPU.
 
 mod map;
-mod sweep;
 
-use super::engine::{Engine, Linearize, SPREAD_TERMS, Sampled, Which};
+use super::engine::{Engine, Linearize, SPREAD_TERMS, Which};
 use super::params::OdometryParams;
+use crate::sampling::{DeviceSampler, Sampled};
 use map::DeviceMap;
 use pointmill::device::{Buffer, Stream};
 use pointmill::icp::Metric;
 use pointmill::internals::fold;
-use pointmill::{Argument, Error, Result, Rows};
+use pointmill::{Result, Rows};
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::linear::Square;
 use pointmill_core::odometry::motion::Motion;
 use pointmill_core::rigid::Rigid;
 use pointmill_kernels::odometry as kernels;
 use pointmill_kernels::prim::BLOCK;
-use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::sum::TREE;
 use pointmill_kernels::simt::WARP;
-use sweep::DeviceSweep;
-
-/// Points of a sweep, exclusive: a warp works on each keypoint, and threads have numbers of 32
-/// bits.
-const MAX_POINTS: usize = 1 << 27;
 
 /// Sweep and map in memory of a device.
 #[derive(Debug)]
 pub(super) struct OnDevice {
     stream: Stream,
     params: OdometryParams,
-    sweep: DeviceSweep,
+    sampler: DeviceSampler,
     /// The map points of the first sweep, until the second shows how the sensor moved.
     first: Buffer<kernels::Timed>,
     first_len: u32,
@@ -53,7 +47,7 @@ impl OnDevice {
         Ok(Self {
             stream: stream.clone(),
             params: params.clone(),
-            sweep: DeviceSweep::new(stream)?,
+            sampler: DeviceSampler::new(stream)?,
             first: stream.alloc(0)?,
             first_len: 0,
             keypoints: stream.alloc(0)?,
@@ -65,7 +59,7 @@ impl OnDevice {
 
     /// The number of keypoints, and that of their trees.
     const fn lengths(&self) -> (u32, u32) {
-        let n = self.sweep.head.keys;
+        let n = self.sampler.head.keys;
         (n, n.div_ceil(TREE))
     }
 
@@ -88,7 +82,7 @@ impl OnDevice {
             width: request.width,
             keys: self.keypoints.pointer(),
             targets: self.targets.pointer(),
-            n: self.sweep.head.keys,
+            n: self.sampler.head.keys,
             plane: self.is_plane().into(),
             map: self.map.view(),
             sums: self.sums.pointer().cast(),
@@ -98,11 +92,7 @@ impl OnDevice {
 
 impl Engine for OnDevice {
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled> {
-        if points.len() >= MAX_POINTS {
-            let expected = format!("fewer than {MAX_POINTS} points on a GPU");
-            return Err(Error::argument(Argument::Points, expected, points.len()));
-        }
-        let sampled = self.sweep.sample(points, times, &self.params)?;
+        let sampled = self.sampler.sample(points, times, &self.params.sampling())?;
         let (n, trees) = self.lengths();
         self.keypoints.reserve(n as usize)?;
         self.targets.reserve(n as usize)?;
@@ -111,9 +101,9 @@ impl Engine for OnDevice {
     }
 
     fn keep_first(&mut self) -> Result<()> {
-        self.first_len = self.sweep.head.samples;
+        self.first_len = self.sampler.head.samples;
         self.first.reserve(self.first_len as usize)?;
-        self.first.copy_from(&self.sweep.map_points, self.first_len as usize)
+        self.first.copy_from(&self.sampler.samples, self.first_len as usize)
     }
 
     fn clear(&mut self) -> Result<()> {
@@ -124,7 +114,7 @@ impl Engine for OnDevice {
         const { assert!(SPREAD_TERMS == kernels::PLACE_TERMS) };
         let (n, trees) = self.lengths();
         let args = kernels::PlaceArgs {
-            keys: self.sweep.keypoints.pointer(),
+            keys: self.sampler.keypoints.pointer(),
             n,
             deskew: kernels::Deskew::new(motion),
             placed: self.keypoints.pointer(),
@@ -170,7 +160,7 @@ impl Engine for OnDevice {
 
     fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
         let (map_points, n) = match sweep {
-            Which::Last => (&self.sweep.map_points, self.sweep.head.samples),
+            Which::Last => (&self.sampler.samples, self.sampler.head.samples),
             Which::First => (&self.first, self.first_len),
         };
         self.map.insert(map_points, n, kernels::Deskew::new(motion), pose)
@@ -187,12 +177,4 @@ impl Engine for OnDevice {
     fn all(&self) -> Result<Vec<[f64; 3]>> {
         self.map.all()
     }
-}
-
-/// Zeroed state for a pass over so many tiles.
-fn zeroed(buffer: &mut Buffer<u32>, tiles: u32) -> Result<Tiles> {
-    let words = Tiles::words(tiles) as usize;
-    buffer.reserve(words)?;
-    buffer.fill_words(0, words)?;
-    Ok(Tiles { words: buffer.pointer() })
 }

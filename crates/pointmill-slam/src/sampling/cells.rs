@@ -17,7 +17,7 @@ const SPARSE: usize = 4;
 /// that have no cell: keys that fill a run of slots, each at its own place, take no step, and
 /// searches for their neighbours walk through all of them.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     slots: Vec<(u64, u32)>,
     len: usize,
     seed: Seed,
@@ -31,26 +31,26 @@ impl Default for Cells {
 
 impl Cells {
     /// Empties the table, and keeps its memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.slots.fill((NO_CELL, 0));
         self.len = 0;
     }
 
     /// The number of cells.
-    pub(super) const fn count(&self) -> usize {
+    pub(crate) const fn count(&self) -> usize {
         self.len
     }
 
     /// The value of a cell.
     #[inline]
-    pub(super) fn get(&self, key: u64) -> Option<u32> {
+    pub(crate) fn get(&self, key: u64) -> Option<u32> {
         let (_, &(found, value)) = self.find(key)?;
         (found == key).then_some(value)
     }
 
     /// The value of a cell; none if there was no such cell, which then has `value`.
     #[inline]
-    pub(super) fn get_or_put(&mut self, key: u64, value: u32) -> Result<Option<u32>> {
+    pub(crate) fn get_or_put(&mut self, key: u64, value: u32) -> Result<Option<u32>> {
         if SPARSE * (self.len + 1) > self.slots.len() {
             self.resize((2 * self.slots.len()).max(SLOTS))?;
         }

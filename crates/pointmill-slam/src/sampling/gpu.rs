@@ -1,31 +1,32 @@
-//! The points of a sweep that are used.
+//! The GPU path.
 
-use super::zeroed;
-use crate::odometry::engine::Sampled;
-use crate::odometry::params::{MAP_SAMPLING, OdometryParams};
+use super::{Sampled, Sampling};
 use pointmill::device::{Buffer, Stream};
-use pointmill::internals::seed;
-use pointmill::{Result, Rows};
+use pointmill::internals::{memory, seed};
+use pointmill::{Argument, Error, Result, Rows};
 use pointmill_kernels::odometry::{self as kernels, Firsts, Head, NONE, TILE, Timed};
+use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null;
 
-/// Map points and keypoints of a sweep.
+/// Points of a sweep, exclusive: kernels give a warp to a keypoint, and threads have numbers of 32
+/// bits.
+const MAX_POINTS: usize = 1 << 27;
+
+/// Samples and keypoints of a sweep, in the order of the sweep.
 #[derive(Debug)]
-pub(super) struct DeviceSweep {
+pub(crate) struct DeviceSampler {
     stream: Stream,
     staging: Buffer<u8>,
     times: Buffer<f64>,
-    /// Cells of map points, and of keypoints.
+    /// Cells of samples, and of keypoints.
     cells: [Table; 2],
     tiles: Buffer<u32>,
     on_device: Buffer<Head>,
-    /// For the map.
-    pub(super) map_points: Buffer<Timed>,
-    /// For the alignment.
-    pub(super) keypoints: Buffer<Timed>,
+    pub(crate) samples: Buffer<Timed>,
+    pub(crate) keypoints: Buffer<Timed>,
     /// What is known of the sweep.
-    pub(super) head: Head,
+    pub(crate) head: Head,
 }
 
 /// A table of cells, and the entry of each point.
@@ -54,8 +55,8 @@ impl Table {
     }
 }
 
-impl DeviceSweep {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
+impl DeviceSampler {
+    pub(crate) fn new(stream: &Stream) -> Result<Self> {
         Ok(Self {
             stream: stream.clone(),
             staging: stream.alloc(0)?,
@@ -63,21 +64,20 @@ impl DeviceSweep {
             cells: [Table::new(stream)?, Table::new(stream)?],
             tiles: stream.alloc(0)?,
             on_device: stream.alloc(1)?,
-            map_points: stream.alloc(0)?,
+            samples: stream.alloc(0)?,
             keypoints: stream.alloc(0)?,
             head: Head::NOTHING,
         })
     }
 
-    pub(super) fn sample(
-        &mut self,
-        points: &Rows<'_>,
-        times: Option<&[f64]>,
-        params: &OdometryParams,
-    ) -> Result<Sampled> {
+    pub(crate) fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>, sampling: &Sampling) -> Result<Sampled> {
+        if points.len() >= MAX_POINTS {
+            let expected = format!("fewer than {MAX_POINTS} points on a GPU");
+            return Err(Error::argument(Argument::Points, expected, points.len()));
+        }
         self.head = Head::NOTHING;
         if !points.is_empty() {
-            self.queue(points, times, params)?;
+            self.queue(points, times, sampling)?;
             self.head = self.on_device.read(1)?[0];
         }
         let Head { usable, keys, mark, .. } = self.head;
@@ -86,9 +86,9 @@ impl DeviceSweep {
     }
 
     /// Queues all work on a sweep that has points.
-    fn queue(&mut self, points: &Rows<'_>, times: Option<&[f64]>, params: &OdometryParams) -> Result<()> {
+    fn queue(&mut self, points: &Rows<'_>, times: Option<&[f64]>, sampling: &Sampling) -> Result<()> {
         let n = points.len();
-        self.map_points.reserve(n)?;
+        self.samples.reserve(n)?;
         self.keypoints.reserve(n)?;
         self.on_device.write(&[Head::NOTHING])?;
         let points = points.staged(&mut self.staging)?;
@@ -100,13 +100,12 @@ impl DeviceSweep {
                 self.times.pointer().cast_const()
             }
         };
-        let [of_map_points, of_keypoints] = &mut self.cells;
-        let (cells, key_cells) = (of_map_points.empty(n)?, of_keypoints.empty(n)?);
-        let (entries, key_entries) = (of_map_points.entries.pointer(), of_keypoints.entries.pointer());
-        let (samples, keys, head) = (self.map_points.pointer(), self.keypoints.pointer(), self.on_device.pointer());
-        let ranges = [params.min_range, params.max_range].map(|range| range * range);
+        let [of_samples, of_keypoints] = &mut self.cells;
+        let (cells, key_cells) = (of_samples.empty(n)?, of_keypoints.empty(n)?);
+        let (entries, key_entries) = (of_samples.entries.pointer(), of_keypoints.entries.pointer());
+        let (samples, keys, head) = (self.samples.pointer(), self.keypoints.pointer(), self.on_device.pointer());
+        let (ranges, size) = (sampling.squares(), sampling.cell_size);
         let tiles = (n as u32).div_ceil(TILE);
-        let size = MAP_SAMPLING * params.voxel_size;
         // SAFETY: room was made for all points, and tables have twice as many entries.
         unsafe {
             let args = kernels::SampleArgs { points, times, ranges, size, cells, entries, head };
@@ -117,13 +116,16 @@ impl DeviceSweep {
                 cells,
                 entries,
                 samples,
-                key_size: params.voxel_size,
+                key_size: sampling.keypoint_cell_size.unwrap_or(size),
                 key_cells,
                 key_entries,
                 head,
                 tiles: zeroed(&mut self.tiles, tiles)?,
             };
             self.stream.launch::<kernels::Thin>(tiles, args)?;
+            if sampling.keypoint_cell_size.is_none() {
+                return Ok(());
+            }
             let args = kernels::KeysArgs {
                 samples,
                 n: Length { bound: n as u32, exact: &raw const (*head).samples },
@@ -136,4 +138,16 @@ impl DeviceSweep {
             self.stream.launch::<kernels::Keys>(tiles, args)
         }
     }
+    pub(super) fn samples(&self) -> Result<Vec<[f64; 3]>> {
+        let samples = self.samples.read(self.head.samples as usize)?;
+        memory::collect(samples.iter().map(|[x, y, z, _]| [*x, *y, *z]))
+    }
+}
+
+/// Zeroed state for a pass over so many tiles.
+pub(crate) fn zeroed(buffer: &mut Buffer<u32>, tiles: u32) -> Result<Tiles> {
+    let words = Tiles::words(tiles) as usize;
+    buffer.reserve(words)?;
+    buffer.fill_words(0, words)?;
+    Ok(Tiles { words: buffer.pointer() })
 }

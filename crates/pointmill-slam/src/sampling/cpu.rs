@@ -1,8 +1,7 @@
-//! The points of a sweep that the alignment and the map take.
+//! The CPU path.
 
 use super::cells::Cells;
-use crate::odometry::engine::Sampled;
-use crate::odometry::params::{MAP_SAMPLING, OdometryParams};
+use super::{Sampled, Sampling};
 use pointmill::internals::{memory, par};
 use pointmill::{Result, Rows};
 use pointmill_core::odometry::cells::{NO_CELL, cell_of, key_of};
@@ -10,37 +9,29 @@ use pointmill_core::odometry::motion::mark;
 use rayon::prelude::*;
 
 /// Points that a thread takes at least.
-pub(super) const POINTS: usize = 4096;
+pub(crate) const POINTS: usize = 4096;
 
 /// A point of a sweep, and its time in seconds.
-pub(super) type Timed = ([f64; 3], f64);
+pub(crate) type Timed = ([f64; 3], f64);
 
-/// Map points and keypoints of a sweep: the first point of each cell, in the order of the sweep.
+/// Samples and keypoints of a sweep, in the order of the sweep.
 #[derive(Debug, Default)]
-pub(super) struct Sampler {
+pub(crate) struct HostSampler {
     cells: Cells,
     /// The cell of each point.
     of_points: Vec<u64>,
-    /// For the map.
-    pub(super) map_points: Vec<Timed>,
-    /// For the alignment.
-    pub(super) keypoints: Vec<Timed>,
+    pub(crate) samples: Vec<Timed>,
+    pub(crate) keypoints: Vec<Timed>,
 }
 
-impl Sampler {
-    pub(super) fn sample(
-        &mut self,
-        points: &Rows<'_>,
-        times: Option<&[f64]>,
-        params: &OdometryParams,
-    ) -> Result<Sampled> {
-        let [near, far] = [params.min_range, params.max_range].map(|range| range * range);
-        let size = MAP_SAMPLING * params.voxel_size;
+impl HostSampler {
+    pub(crate) fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>, sampling: &Sampling) -> Result<Sampled> {
+        let [near, far] = sampling.squares();
         let key = |i: usize| {
             let p = points.point(i);
             let range = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
             let usable = range >= near && range <= far && times.is_none_or(|times| times[i].is_finite());
-            if usable { cell_of(p, size).map_or(NO_CELL, key_of) } else { NO_CELL }
+            if usable { cell_of(p, sampling.cell_size).map_or(NO_CELL, key_of) } else { NO_CELL }
         };
         memory::room(&mut self.of_points, points.len())?;
         (0..points.len())
@@ -50,7 +41,7 @@ impl Sampler {
             .collect_into_vec(&mut self.of_points);
 
         let mut sampled = Sampled::default();
-        self.map_points.clear();
+        self.samples.clear();
         self.keypoints.clear();
         self.cells.clear();
         let mut before = NO_CELL;
@@ -64,20 +55,25 @@ impl Sampler {
             // Points of a sweep often lie in the cell of the point before.
             if *key != before && self.cells.get_or_put(*key, 0)?.is_none() {
                 let p = points.point(i);
-                sampled.mark = sampled.mark.wrapping_add(mark(self.map_points.len() as u32, p));
-                memory::push(&mut self.map_points, (p, time))?;
+                sampled.mark = sampled.mark.wrapping_add(mark(self.samples.len() as u32, p));
+                memory::push(&mut self.samples, (p, time))?;
             }
             before = *key;
         }
-        self.cells.clear();
-        for map_point in &self.map_points {
-            if let Some(cell) = cell_of(map_point.0, params.voxel_size)
-                && self.cells.get_or_put(key_of(cell), 0)?.is_none()
-            {
-                memory::push(&mut self.keypoints, *map_point)?;
+        if let Some(size) = sampling.keypoint_cell_size {
+            self.cells.clear();
+            for sample in &self.samples {
+                if let Some(cell) = cell_of(sample.0, size)
+                    && self.cells.get_or_put(key_of(cell), 0)?.is_none()
+                {
+                    memory::push(&mut self.keypoints, *sample)?;
+                }
             }
         }
         sampled.keypoints = self.keypoints.len();
         Ok(sampled)
+    }
+    pub(super) fn samples(&self) -> Result<Vec<[f64; 3]>> {
+        memory::collect(self.samples.iter().map(|(p, _)| *p))
     }
 }
