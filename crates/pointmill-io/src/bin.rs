@@ -1,17 +1,17 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
+use crate::atomic_write::write_to;
+use crate::column_guess::{self, USUAL_COLUMNS};
 use crate::destination::{Destination, Place};
 use crate::error::{IoError, POINTS_BEFORE};
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
-use crate::mixed::{self, USUAL_COLUMNS};
-use crate::named::NamedPoints;
+use crate::named_points::NamedPoints;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::values::write_values;
 use crate::warning::Warning;
-use crate::whole::write_to;
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
 
@@ -82,12 +82,12 @@ fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&s
         }
     };
     data.truncate(data.len() / columns * columns);
-    let mut warnings: Vec<_> = mixed::check(&data, columns).into_iter().collect();
+    let mut warnings: Vec<_> = column_guess::check(&data, columns).into_iter().collect();
     if rest > 0 {
         warnings.push(Warning::Salvaged { points: (data.len() / columns) as u64, declared: None });
     }
-    let fields = Some(Field::of_one_type(bounds.names.unwrap_or(names), columns, Dtype::F32));
-    Ok(Rows { data, columns, fields, warnings, ..Rows::EMPTY })
+    let fields = Field::of_one_type(bounds.names.unwrap_or(names), columns, Dtype::F32);
+    Ok(Rows { warnings, ..Rows::new(fields, data) })
 }
 
 fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), IoError> {

@@ -6,7 +6,7 @@ use crate::error::{IoError, excerpt};
 use crate::fault::fault;
 use crate::limits::Bounds;
 use crate::mcap::single as mcap;
-use crate::named::NamedPoints;
+use crate::named_points::NamedPoints;
 use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};

@@ -28,10 +28,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod abandoned;
 mod array;
+mod atomic_write;
 mod bin;
 mod bytes;
+mod column_guess;
 mod dataset;
 mod destination;
 mod e57;
@@ -40,39 +41,38 @@ mod fault;
 mod feather;
 mod field;
 mod format;
+mod inspect;
 mod las;
 mod limits;
 mod lz4;
 pub mod mcap;
-mod mixed;
-mod named;
+mod named_points;
 mod names;
 mod npy;
 mod npz;
-mod own;
 mod pcd;
 mod ply;
 mod poses;
 mod read;
 mod records;
 mod rows;
+mod safe_open;
 mod same_file;
 mod scan;
-mod seen;
 mod source;
 mod text;
 mod threads;
 mod times;
+mod unfinished;
 mod values;
 mod warning;
-mod whole;
-mod wide;
+mod wide_column;
 mod window;
 mod write;
 mod zstd;
 
-pub use abandoned::{abandon_writes, remove_abandoned};
 pub use array::{Array, ArrayData};
+pub use atomic_write::write_whole;
 pub use bin::write_bin;
 pub use dataset::Dataset;
 pub use destination::{Destination, Place};
@@ -81,31 +81,31 @@ pub use field::Field;
 pub use format::Format;
 pub use las::hush_decoder_panics;
 pub use limits::Limits;
-pub use named::NamedPoints;
+pub use named_points::NamedPoints;
 pub use npy::{read_npy, read_npy_within, write_npy};
 pub use npz::{read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
-pub use own::open_own;
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use pointmill_core::LocalOrigin;
 pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
 pub use poses::{PoseFormat, PoseOptions, Poses, read_poses, write_poses, write_stamped_poses};
 pub use read::{ReadOptions, read, read_from};
+pub use safe_open::open_own;
 pub use scan::Scan;
 pub use times::{LaterTimes, TimeUnit, Times};
+pub use unfinished::{abandon_writes, remove_abandoned};
 pub use warning::Warning;
-pub use whole::write_whole;
-pub use wide::WideColumn;
+pub use wide_column::WideColumn;
 pub use write::{WriteOptions, write};
 
 /// What other crates read and write files of their own formats with.
 pub mod files {
+    pub use crate::atomic_write::{write_first, write_synced};
     pub use crate::error::excerpt;
     pub use crate::feather::{Layout, read_table, write_table};
     pub use crate::npz::{ORIGIN, finite_origin, npz_has};
-    pub use crate::own::{is_own_folder, kind_of_file, open_in_folder};
+    pub use crate::safe_open::{is_own_folder, kind_of_file, open_in_folder};
     pub use crate::source::open_at;
-    pub use crate::whole::{write_first, write_synced};
 }
 
 /// The examples of the README are tests.

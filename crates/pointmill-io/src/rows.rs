@@ -2,20 +2,14 @@
 
 use crate::field::Field;
 use crate::warning::Warning;
-use crate::wide::WideColumn;
-use pointmill_core::array::Dtype;
+use crate::wide_column::WideColumn;
 
 /// The rows of a cloud as a format's reader returns them.
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) data: Vec<f32>,
-    pub(crate) columns: usize,
-    /// The type of all values in the file, where there is one for all.
-    pub(crate) dtype: Dtype,
-    /// The names of the columns, where they are known without the file.
-    pub(crate) names: Option<&'static [&'static str]>,
-    /// The columns, where the file or its format names them.
-    pub(crate) fields: Option<Vec<Field>>,
+    /// The columns.
+    pub(crate) fields: Vec<Field>,
     /// x, y, z of every row, where the file's types hold more than an `f32` does.
     pub(crate) xyz_f64: Option<Vec<f64>>,
     /// Columns behind z whose type holds more than an `f32` does, in order.
@@ -31,10 +25,11 @@ impl Rows {
     /// Makes rows that are about an origin rows about zero, as those of every reader are.
     pub(crate) fn move_to_zero(&mut self, origin: [f64; 3]) {
         let xyz = self.xyz_f64.take().unwrap_or_else(|| {
-            let rows = self.data.chunks_exact(self.columns);
+            let rows = self.data.chunks_exact(self.columns());
             rows.flat_map(|row| [0, 1, 2].map(|axis| origin[axis] + f64::from(row[axis]))).collect()
         });
-        for (row, point) in self.data.chunks_exact_mut(self.columns).zip(xyz.as_chunks::<3>().0) {
+        let columns = self.columns();
+        for (row, point) in self.data.chunks_exact_mut(columns).zip(xyz.as_chunks::<3>().0) {
             row.iter_mut().zip(point).for_each(|(v, &exact)| *v = exact as f32);
         }
         self.xyz_f64 = Some(xyz);
@@ -49,17 +44,29 @@ impl Rows {
         self
     }
 
-    /// No rows: what a reader fills in the fields of that it knows.
-    pub(crate) const EMPTY: Self = Self {
-        data: vec![],
-        columns: 3,
-        dtype: Dtype::F32,
-        names: None,
-        fields: None,
-        xyz_f64: None,
-        wide: vec![],
-        decimals: None,
-        bbox: None,
-        warnings: vec![],
-    };
+    /// Rows with nothing else to say of them.
+    pub(crate) fn new(fields: Vec<Field>, data: Vec<f32>) -> Self {
+        Self { data, fields, xyz_f64: None, wide: vec![], decimals: None, bbox: None, warnings: vec![] }
+    }
+
+    /// The number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len() / self.columns()
+    }
+}
+
+/// Leaves out the rows of values that are not kept; the others move up.
+pub(crate) fn retain_rows<T: Copy>(values: &mut Vec<T>, kept: &[bool]) {
+    let each = values.len() / kept.len().max(1);
+    let mut to = 0;
+    for (i, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+        values.copy_within(i * each..(i + 1) * each, to);
+        to += each;
+    }
+    values.truncate(to);
 }

@@ -5,14 +5,14 @@ use crate::error::IoError;
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::format::Format;
-use crate::named::NamedPoints;
+use crate::inspect::Seen;
+use crate::named_points::NamedPoints;
 use crate::names;
-use crate::rows::Rows;
-use crate::seen::Seen;
+use crate::rows::{Rows, retain_rows};
 use crate::threads::{SHARE, on_threads};
 use crate::times::{self, LaterTimes, Times};
 use crate::warning::Warning;
-use crate::wide::WideColumn;
+use crate::wide_column::WideColumn;
 use pointmill_core::array::Dtype;
 use pointmill_core::elevation::raised;
 use pointmill_core::trig::sin_cos_f64;
@@ -47,10 +47,10 @@ pub struct Scan {
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<(Self, Seen), IoError> {
-        let Rows { data, columns, dtype, names, fields, xyz_f64, wide, decimals, bbox, mut warnings } = rows;
+        let columns = rows.columns();
+        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings } = rows;
         let cloud = PointCloud::new(data, columns)
             .map_err(|e| fault!(path, ShapeMismatch, "points", "rows of 3 or more columns", e))?;
-        let fields = fields.unwrap_or_else(|| Field::of_one_type(names.unwrap_or(XYZ), columns, dtype));
         let is_kept = |wide: &WideColumn| wide.change > 0.0 || times::is_named(&fields[wide.column].name);
         let wide: Vec<_> = wide.into_iter().filter(is_kept).map(Arc::new).collect();
         let seen = Seen::of(&cloud, xyz_f64.as_deref().unwrap_or_default(), bbox);
@@ -266,20 +266,12 @@ impl Scan {
     #[must_use]
     pub fn raised(mut self, degrees: f64) -> Self {
         let (sine, cosine) = sin_cos_f64(degrees.to_radians());
-        let raise = |p: [f64; 3]| raised(p, [sine, cosine]);
-        if self.is_f64() {
-            let moved: Vec<f64> = self.xyz().into_iter().flat_map(raise).collect();
-            let origin = self.cloud.origin();
-            for (row, at) in self.cloud.rows_mut().zip(moved.as_chunks::<3>().0) {
-                row.iter_mut().zip(about(*at, origin)).for_each(|(v, local)| *v = local as f32);
-            }
-            self.xyz_f64 = Some(moved);
-        } else {
-            for row in self.cloud.rows_mut() {
-                let at = raise([row[0], row[1], row[2]].map(f64::from));
-                row.iter_mut().zip(at).for_each(|(v, at)| *v = at as f32);
-            }
+        let moved: Vec<f64> = self.iter_xyz().flat_map(|p| raised(p, [sine, cosine])).collect();
+        let (origin, is_f64) = (self.cloud.origin(), self.is_f64());
+        for (row, at) in self.cloud.rows_mut().zip(moved.as_chunks::<3>().0) {
+            row.iter_mut().zip(about(*at, origin)).for_each(|(v, local)| *v = local as f32);
         }
+        self.xyz_f64 = is_f64.then_some(moved);
         self
     }
 
@@ -316,36 +308,23 @@ impl Scan {
 
     /// The points that are wanted, with every bit, and how many are not.
     fn retain(self, wanted: impl Fn([f64; 3]) -> bool) -> (Self, usize) {
-        let left_out = self.iter_xyz().filter(|p| !wanted(*p)).count();
+        let kept: Vec<bool> = self.iter_xyz().map(wanted).collect();
+        let left_out = kept.iter().filter(|kept| !**kept).count();
         if left_out == 0 {
             return (self, 0);
         }
-        // Rows move up in the memory that they have.
-        let (points, columns, origin) = (self.cloud.len(), self.cloud.columns(), self.cloud.origin());
+        let (columns, origin) = (self.cloud.columns(), self.cloud.origin());
         let Self { cloud, format, fields, mut xyz_f64, warnings, wide, decimals } = self;
         let mut data = cloud.into_data();
-        let mut wide: Vec<WideColumn> = wide.into_iter().map(Arc::unwrap_or_clone).collect();
-        let mut kept = 0;
-        for i in 0..points {
-            let at = match &xyz_f64 {
-                Some(xyz) => [0, 1, 2].map(|axis| xyz[3 * i + axis]),
-                None => [0, 1, 2].map(|axis| f64::from(data[i * columns + axis])),
-            };
-            if !wanted(at) {
-                continue;
-            }
-            data.copy_within(i * columns..(i + 1) * columns, kept * columns);
-            if let Some(xyz) = &mut xyz_f64 {
-                xyz.copy_within(3 * i..3 * (i + 1), 3 * kept);
-            }
-            wide.iter_mut().for_each(|wide| wide.room().swap(i, kept));
-            kept += 1;
-        }
-        data.truncate(kept * columns);
-        xyz_f64.iter_mut().for_each(|xyz| xyz.truncate(3 * kept));
-        wide.iter_mut().for_each(|wide| wide.room().truncate(kept));
+        retain_rows(&mut data, &kept);
+        xyz_f64.iter_mut().for_each(|xyz| retain_rows(xyz, &kept));
+        let wide = wide.into_iter().map(|wide| {
+            let mut wide = Arc::unwrap_or_clone(wide);
+            retain_rows(wide.room(), &kept);
+            wide.into()
+        });
+        let wide = wide.collect();
         let cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(origin);
-        let wide = wide.into_iter().map(Arc::new).collect();
         (Self { cloud, format, fields, xyz_f64, warnings, wide, decimals }, left_out)
     }
 
@@ -417,8 +396,12 @@ impl<'a> From<&'a Scan> for NamedPoints<'a> {
 mod tests {
     use super::*;
 
+    fn rows(data: Vec<f32>, columns: usize, dtype: Dtype) -> Rows {
+        Rows::new(Field::of_one_type(XYZ, columns, dtype), data)
+    }
+
     fn scan(data: Vec<f32>, dtype: Dtype) -> Scan {
-        Scan::new(Rows { data, columns: 5, dtype, ..Rows::EMPTY }, Path::new("a"), Format::Npy).unwrap().0
+        Scan::new(rows(data, 5, dtype), Path::new("a"), Format::Npy).unwrap().0
     }
 
     #[test]
@@ -446,12 +429,8 @@ mod tests {
     #[test]
     fn scans_about_an_origin_keep_their_coordinates() {
         let xyz = [515_368.37, 4_918_340.11, -0.5, f64::NAN, 4_918_341.25, 2.0];
-        let rows = Rows {
-            data: xyz.map(|v| v as f32).to_vec(),
-            dtype: Dtype::F64,
-            xyz_f64: Some(xyz.to_vec()),
-            ..Rows::EMPTY
-        };
+        let data = xyz.map(|v| v as f32).to_vec();
+        let rows = Rows { xyz_f64: Some(xyz.to_vec()), ..rows(data, 3, Dtype::F64) };
         let scan = Scan::new(rows, Path::new("a"), Format::Npy).unwrap().0;
         assert_eq!(scan.clone().about(LocalOrigin::None).cloud.origin(), [0.0; 3]);
         let local = scan.clone().about(LocalOrigin::Auto);
@@ -483,7 +462,7 @@ mod tests {
     fn coordinates_are_kept_where_they_lose() {
         let scan = |xyz: [f64; 3]| {
             let data = xyz.map(|v| v as f32).to_vec();
-            let rows = Rows { data, dtype: Dtype::F64, xyz_f64: Some(xyz.to_vec()), ..Rows::EMPTY };
+            let rows = Rows { xyz_f64: Some(xyz.to_vec()), ..rows(data, 3, Dtype::F64) };
             Scan::new(rows, Path::new("a"), Format::Npy).unwrap().0
         };
         for (xyz, kept, by) in [
@@ -515,7 +494,7 @@ mod tests {
         let names = ["x", "y", "z", "normal_x", "normal_y", "normal_z", "nx"];
         let fields: Vec<_> = Field::of_one_type(&names, 7, Dtype::F32);
         let data = vec![1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 9.0, f32::NAN, 0.0, 0.0, 1.0, 0.0, 0.0, 8.0];
-        let rows = Rows { data, columns: 7, fields: Some(fields), ..Rows::EMPTY };
+        let rows = Rows::new(fields, data);
         let scan = Scan::new(rows, Path::new("a"), Format::Ply).unwrap().0;
         // Half a turn about x, far away.
         let rows = [[1.0, 0.0, 0.0, 691_764.1], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
@@ -540,7 +519,7 @@ mod tests {
         let scan = |columns: Vec<WideColumn>| {
             let data = vec![691_764.1, 0.0, 0.0, 0.0, 0.0, 0.0];
             let xyz_f64 = Some(vec![691_764.1, 0.0, 0.0]);
-            let rows = Rows { data, columns: 6, fields: Some(fields.clone()), xyz_f64, wide: columns, ..Rows::EMPTY };
+            let rows = Rows { xyz_f64, wide: columns, ..Rows::new(fields.clone(), data) };
             Scan::new(rows, Path::new("a"), Format::Pcd).unwrap().0
         };
         let told = |scan: &Scan, format| {

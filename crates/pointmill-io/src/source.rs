@@ -3,7 +3,7 @@
 use crate::destination::Place;
 use crate::error::{Detail, IoError};
 use crate::fault::{Context, bail, fault};
-use crate::own::open_in_folder;
+use crate::safe_open::open_in_folder;
 use crate::values::Raw;
 use bytemuck::cast_slice_mut;
 use std::cell::Cell;
@@ -56,12 +56,6 @@ impl<'a> Source<'a> {
     #[cfg(feature = "laz")]
     pub(crate) fn starting(self, position: u64) -> Self {
         Self { position, ..self }
-    }
-
-    /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known
-    /// to be there.
-    pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
-        Self::part(path, reader, size, stored, format!("array `{name}`: "))
     }
 
     /// A part of a file with positions of its own that claims to have `size` bytes; `stored` if
@@ -180,34 +174,10 @@ impl<'a> Source<'a> {
 
     /// Reads `count` values.
     pub(crate) fn values<T: Raw>(&mut self, count: usize, big_endian: bool) -> Result<Vec<T>, IoError> {
-        let mut out = Vec::new();
-        self.reserve_known(&mut out, count, size_of::<T>())?;
-        while out.len() < count {
-            let start = out.len();
-            let step = (count - start).min(CHUNK / size_of::<T>());
-            self.reserve(&mut out, step)?;
-            out.resize(start + step, T::zeroed());
-            self.chunk(&mut out[start..], big_endian, start, count)?;
-        }
-        Ok(out)
-    }
-
-    /// Reads `count` values and casts each as it comes.
-    pub(crate) fn mapped<T: Raw, U>(
-        &mut self,
-        count: usize,
-        big_endian: bool,
-        cast: impl Fn(T) -> U,
-    ) -> Result<Vec<U>, IoError> {
-        let mut out = Vec::new();
-        self.reserve_known(&mut out, count, size_of::<T>())?;
-        let mut chunk = vec![T::zeroed(); count.min(CHUNK / size_of::<T>())];
-        while out.len() < count {
-            let start = out.len();
-            let step = (count - start).min(chunk.len());
-            self.chunk(&mut chunk[..step], big_endian, start, count)?;
-            self.reserve(&mut out, step)?;
-            out.extend(chunk[..step].iter().map(|&v| cast(v)));
+        let (out, rest) = self.at_most_values(count as u64, big_endian)?;
+        if out.len() < count {
+            let [wanted, found] = [count, out.len()].map(|n: usize| n as u64 * size_of::<T>() as u64);
+            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", found + rest as u64));
         }
         Ok(out)
     }
@@ -215,41 +185,29 @@ impl<'a> Source<'a> {
     /// Reads to the end, or until `at_least` values are there; the values and the number of bytes
     /// after the last whole one.
     pub(crate) fn until_end<T: Raw>(&mut self, at_least: u64, big_endian: bool) -> Result<(Vec<T>, usize), IoError> {
-        let mut out = Vec::new();
-        while (out.len() as u64) < at_least {
+        let chunk = (CHUNK / size_of::<T>()) as u64;
+        self.at_most_values(at_least.div_ceil(chunk).saturating_mul(chunk), big_endian)
+    }
+
+    /// Reads `most` values, or as many as come; the values and the number of bytes after the last
+    /// whole one. Takes all the memory at once if the bytes are known to be there.
+    fn at_most_values<T: Raw>(&mut self, most: u64, big_endian: bool) -> Result<(Vec<T>, usize), IoError> {
+        let each = size_of::<T>();
+        let is_there = self.left.is_some_and(|left| u128::from(left) >= u128::from(most) * each as u128);
+        let mut out = if is_there { self.room(most as usize)? } else { vec![] };
+        while (out.len() as u64) < most {
             let start = out.len();
-            let step = CHUNK / size_of::<T>();
+            let step = (most - start as u64).min((CHUNK / each) as u64) as usize;
             self.reserve(&mut out, step)?;
             out.resize(start + step, T::zeroed());
             let got = self.fill(cast_slice_mut(&mut out[start..]))?;
-            if got < CHUNK {
-                out.truncate(start + got / size_of::<T>());
-                order(&mut out[start..], big_endian);
-                return Ok((out, got % size_of::<T>()));
-            }
+            out.truncate(start + got / each);
             order(&mut out[start..], big_endian);
+            if got < step * each {
+                return Ok((out, got % each));
+            }
         }
         Ok((out, 0))
-    }
-
-    /// Reads the values `start..` of `count` into a slice that is to be full.
-    fn chunk<T: Raw>(&mut self, out: &mut [T], big_endian: bool, start: usize, count: usize) -> Result<(), IoError> {
-        let got = self.fill(cast_slice_mut(out))?;
-        if got < size_of_val(out) {
-            let [wanted, found] = [count as u64, start as u64].map(|n| n * size_of::<T>() as u64);
-            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", found + got as u64));
-        }
-        order(out, big_endian);
-        Ok(())
-    }
-
-    /// Takes all the memory at once if the bytes are known to be there.
-    fn reserve_known<T>(&self, out: &mut Vec<T>, count: usize, bytes_each: usize) -> Result<(), IoError> {
-        let bytes = count as u128 * bytes_each as u128;
-        if self.left.is_some_and(|left| u128::from(left) >= bytes) {
-            *out = self.room(count)?;
-        }
-        Ok(())
     }
 
     pub(crate) fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
@@ -344,7 +302,7 @@ mod tests {
         // 2^59 values of 8 bytes, of which none is there: more than any machine has.
         for reading in [
             Source::new(Path::new("s"), &mut [].as_slice(), None).values::<f64>(1 << 59, false).map(drop),
-            Source::new(Path::new("s"), &mut [].as_slice(), None).mapped(1 << 59, false, |v: f64| v as f32).map(drop),
+            Source::new(Path::new("s"), &mut [].as_slice(), None).values::<u32>(1 << 59, true).map(drop),
         ] {
             assert_eq!(reading.unwrap_err().class(), "Truncated");
         }

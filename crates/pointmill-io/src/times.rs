@@ -2,7 +2,7 @@
 
 use crate::field::Field;
 use crate::threads::{SHARE, on_threads};
-use crate::wide::WideColumn;
+use crate::wide_column::WideColumn;
 use std::borrow::Cow;
 use std::sync::Arc;
 

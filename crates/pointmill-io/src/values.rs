@@ -1,13 +1,18 @@
 //! Numbers as they lie in files: the byte order in which they are read and written.
 
-use crate::wide::change;
+use crate::wide_column::change;
 use bytemuck::{NoUninit, Pod};
+use pointmill_core::array::Dtype;
 use std::io::{self, Write};
 
 /// Values as they lie in a file.
 pub(crate) trait Raw: Pod {
     /// The value with its bytes in the other order.
-    fn swapped(self) -> Self;
+    #[inline(always)]
+    fn swapped(mut self) -> Self {
+        bytemuck::bytes_of_mut(&mut self).reverse();
+        self
+    }
 
     /// The value if it is of a type of whole numbers.
     fn whole(self) -> Option<i128>;
@@ -31,13 +36,9 @@ pub(crate) trait Raw: Pod {
 const LARGEST_WHOLE: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 macro_rules! raw {
-    ($($int:ty)*) => {$(impl Raw for $int {
-        fn swapped(self) -> Self {
-            self.swap_bytes()
-        }
-
+    ($($type:ty: $whole:expr;)*) => {$(impl Raw for $type {
         fn whole(self) -> Option<i128> {
-            Some(self.into())
+            $whole(self)
         }
 
         fn to_f64(self) -> f64 {
@@ -49,42 +50,32 @@ macro_rules! raw {
         }
     })*};
 }
-raw!(i8 i16 i32 i64 u8 u16 u32 u64);
+raw! {
+    i8: whole; i16: whole; i32: whole; i64: whole;
+    u8: whole; u16: whole; u32: whole; u64: whole;
+    f32: |_| None; f64: |_| None;
+}
 
-impl Raw for f32 {
-    fn swapped(self) -> Self {
-        Self::from_bits(self.to_bits().swap_bytes())
-    }
+fn whole(value: impl Into<i128>) -> Option<i128> {
+    Some(value.into())
+}
 
-    fn whole(self) -> Option<i128> {
-        None
-    }
-
-    fn to_f64(self) -> f64 {
-        self.into()
-    }
-
-    fn to_f32(self) -> f32 {
-        self
+/// The smallest and the largest number of a type of whole numbers.
+pub(crate) const fn whole_range(dtype: Dtype) -> Option<(i128, i128)> {
+    let bits = 8 * dtype.bytes() as u32;
+    match dtype {
+        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => Some((-1 << (bits - 1), (1 << (bits - 1)) - 1)),
+        Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => Some((0, (1 << bits) - 1)),
+        _ => None,
     }
 }
 
-impl Raw for f64 {
-    fn swapped(self) -> Self {
-        Self::from_bits(self.to_bits().swap_bytes())
-    }
-
-    fn whole(self) -> Option<i128> {
-        None
-    }
-
-    fn to_f64(self) -> f64 {
-        self
-    }
-
-    fn to_f32(self) -> f32 {
-        self as f32
-    }
+/// The type of whole numbers of so many bytes.
+pub(crate) fn whole_type(bytes: u64, signed: bool) -> Option<Dtype> {
+    let is_it = |dtype: &Dtype| {
+        whole_range(*dtype).is_some_and(|(min, _)| (min < 0) == signed) && dtype.bytes() as u64 == bytes
+    };
+    Dtype::ALL.iter().copied().find(is_it)
 }
 
 /// Writes values in little-endian order: as they lie in memory, without a copy, where that is the

@@ -4,7 +4,7 @@ use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::format::Format;
-use crate::named::NamedPoints;
+use crate::named_points::NamedPoints;
 
 /// How to write a cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,9 +8,11 @@ use std::path::Path;
 
 fn table() -> Table {
     Table {
-        names: ["x", "y", "z", "i"].map(Into::into).to_vec(),
-        dtypes: vec![Dtype::F32, Dtype::F64, Dtype::F32, Dtype::U8],
-        rows: (0..40).map(|i| vec![0x3f80_0000 + i, 0x3ff0_0000_0000_0000 + i, 0x4000_0000 + i, i]).collect(),
+        names: ["x", "y", "z", "i", "time"].map(Into::into).to_vec(),
+        dtypes: vec![Dtype::F32, Dtype::F64, Dtype::F32, Dtype::U8, Dtype::F64],
+        rows: (0..40)
+            .map(|i| vec![0x3f80_0000 + i, 0x3ff0_0000_0000_0000 + i, 0x4000_0000 + i, i, 0x3ff0_0000_0000_0001 + i])
+            .collect(),
     }
 }
 
@@ -61,10 +63,10 @@ fn the_whole_points_of_a_cut_file_are_read() {
     };
     for encoding in [Encoding::Little, Encoding::Big] {
         let ply = table().ply(encoding, "\n");
-        check(Format::Ply, &ply, start(&ply, "end_header\n"), 17);
+        check(Format::Ply, &ply, start(&ply, "end_header\n"), 25);
     }
     let pcd = table().pcd(Encoding::Little, "\n");
-    check(Format::Pcd, &pcd, start(&pcd, "DATA binary\n"), 17);
+    check(Format::Pcd, &pcd, start(&pcd, "DATA binary\n"), 25);
     let rows: Vec<u8> = (0..160).flat_map(|i| (i as f32).to_le_bytes()).collect();
     check(Format::Kitti, &rows, 0, 16);
     let las = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las/1.2_format3.las");

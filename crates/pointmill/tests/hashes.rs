@@ -30,7 +30,7 @@ const KNOWN: [(&str, &str); 13] = [
     ("pointmill-core/src/icp/correspondence.rs", "a checksum of pairs"),
     ("pointmill-core/src/odometry/motion.rs", "a checksum of a sweep"),
     ("pointmill-data/src/maps/blocks/row.rs", "a checksum of a name in a file's name"),
-    ("pointmill-io/src/mixed.rs", "which rows a look at columns takes"),
+    ("pointmill-io/src/column_guess.rs", "which rows a look at columns takes"),
     ("pointmill-kernels/src/simt/twin/mod.rs", "the order of blocks in a simulated device"),
     ("pointmill-synth/src/hash.rs", "random numbers"),
     ("pointmill/src/ndt/cpu/mod.rs", "a table of std's with the secret of the process"),

@@ -5,6 +5,7 @@ use crate::error::{IoError, escape};
 use crate::fault::{bail, fault};
 use crate::field::Field;
 use crate::records::LONGEST_NAME;
+use crate::values::whole_range;
 use e57::{PointCloud, RecordDataType, RecordName, RecordValue};
 use pointmill_core::array::Dtype;
 use std::path::Path;
@@ -108,22 +109,9 @@ fn dtype(kind: &RecordDataType) -> Dtype {
         RecordDataType::Double { .. } | RecordDataType::ScaledInteger { .. } => return Dtype::F64,
         RecordDataType::Integer { min, max } => (min, max),
     };
-    let within = |low: i64, high: i64| min >= low && max <= high;
-    if within(0, u8::MAX.into()) {
-        Dtype::U8
-    } else if within(0, u16::MAX.into()) {
-        Dtype::U16
-    } else if within(0, u32::MAX.into()) {
-        Dtype::U32
-    } else if within(i8::MIN.into(), i8::MAX.into()) {
-        Dtype::I8
-    } else if within(i16::MIN.into(), i16::MAX.into()) {
-        Dtype::I16
-    } else if within(i32::MIN.into(), i32::MAX.into()) {
-        Dtype::I32
-    } else {
-        Dtype::I64
-    }
+    let holds = |dtype: &Dtype| whole_range(*dtype).is_some_and(|(low, high)| low <= min.into() && high >= max.into());
+    let types = [Dtype::U8, Dtype::U16, Dtype::U32, Dtype::I8, Dtype::I16, Dtype::I32];
+    types.into_iter().find(holds).unwrap_or(Dtype::I64)
 }
 
 /// The column of a value: the names that other formats have for it, else the file's.

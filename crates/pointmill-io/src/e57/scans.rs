@@ -5,13 +5,14 @@ use super::file::{MAGIC, open};
 use super::packets::{Budget, Packets};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
-use crate::field::Field;
+use crate::field::XYZ;
 use crate::limits::{Bounds, MAX_COLUMNS};
 use crate::read::ReadOptions;
+use crate::records::{Columns, Entry, Table};
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
 use crate::warning::Warning;
-use crate::wide::WideColumn;
+use crate::window::Window;
 use e57::{PointCloud, RecordValue};
 use pointmill_core::Pose;
 use pointmill_core::array::Dtype;
@@ -46,18 +47,70 @@ pub(crate) fn read_rows(
         let wanted = format!("{} scans with {} bytes of points", parts.len(), bits.div_ceil(8));
         bail!(path, SizeMismatch, "scans", wanted, "a file of {length} bytes");
     }
-    let (mut table, taken) = Table::new(path, bounds, &parts, length)?;
-    let memory = bounds.limits.max_memory.map_or(u64::MAX, |most| most.saturating_sub(taken));
-    let (mut budget, mut point) = (Budget { packets: length, memory }, vec![]);
+    let points: u64 = parts.iter().fold(0, |sum, (scan, ..)| sum.saturating_add(scan.records));
+    let narrow = parts.iter().all(|(_, layout, pose)| layout.is_f32() && pose.is_none());
+    let mut none = std::io::empty();
+    let mut source = Source::new(path, &mut none, None).within(bounds.limits.max_memory);
+    let window = Window::new(&mut source);
+    let (entries, places) = columns(&parts, if narrow { Dtype::F32 } else { Dtype::F64 });
+    let width = entries.len();
+    let mut table = Table::new(Columns::new(&window, bounds, entries, 0)?);
+    bounds.check_points(window.source(), points)?;
+    // A bit of the file may be a value, and a column that a scan lacks takes no bit of it.
+    let row = 4 * width as u64 + if narrow { 0 } else { 24 };
+    bounds.limits.check_unpacked(window.source(), "data unpacked", points.saturating_mul(row), length)?;
+    table.reserve(&window, points)?;
+    let memory = bounds.limits.max_memory.map_or(u64::MAX, |most| most.saturating_sub(window.source().taken()));
+    let (mut budget, mut point, mut invalid) = (Budget { packets: length, memory }, vec![], 0);
     for (scan, layout, pose) in &parts {
-        let columns = table.columns_of(layout);
+        // For each column behind z the value of a scan's points that it has, and the value's flag.
+        let mut values = vec![None; width];
+        layout.others.iter().for_each(|(at, flag, field)| values[places[&field.name]] = Some((*at, *flag)));
         let mut packets = Packets::new(path, &mut pages, scan.file_offset, &layout.types, &mut budget)?;
         for _ in 0..scan.records {
             packets.next(&mut point, &mut budget)?;
-            table.push(path, layout, pose.as_ref(), &columns, &point)?;
+            let Some(xyz) = coordinates(path, layout, &point)? else {
+                invalid += 1;
+                continue;
+            };
+            let xyz = pose.as_ref().map_or(xyz, |pose| pose.apply(xyz));
+            let value = |j: usize, _: &Entry| {
+                let value = match values[j] {
+                    _ if j < 3 => xyz[j],
+                    Some((_, Some(flag))) if layout.value(&point, flag) != 0.0 => f64::NAN,
+                    Some((at, _)) => layout.value(&point, at),
+                    None => f64::NAN,
+                };
+                Ok((value as f32, value))
+            };
+            table.push_row(value, |_| None)?;
         }
     }
-    Ok(table.into_rows())
+    let mut rows = table.into_rows(0);
+    if invalid > 0 {
+        rows.warnings.push(Warning::Invalid { count: invalid, points: points as usize });
+    }
+    Ok(rows)
+}
+
+/// The columns of all scans, and which one a name has. Columns past those that a cloud may have are
+/// left out.
+fn columns(parts: &[(&PointCloud, Layout, Option<Pose>)], dtype: Dtype) -> (Vec<Entry>, HashMap<String, usize>) {
+    let mut entries: Vec<_> = XYZ.iter().map(|name| Entry::new(*name, dtype, 0, 0)).collect();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (_, _, field) in parts.iter().flat_map(|(_, layout, _)| &layout.others) {
+        match places.get(&field.name) {
+            // Scans may differ in a type.
+            Some(&known) if entries[known].dtype != field.dtype => entries[known].dtype = Dtype::F64,
+            Some(_) => {}
+            None if entries.len() > MAX_COLUMNS => break,
+            None => {
+                places.insert(field.name.clone(), entries.len());
+                entries.push(Entry::new(&*field.name, field.dtype, 0, 0));
+            }
+        }
+    }
+    (entries, places)
 }
 
 /// The pose of a scan; `None` where the file has none.
@@ -66,119 +119,6 @@ fn pose(path: &Path, scan: &PointCloud) -> Result<Option<Pose>, IoError> {
     let (t, q) = (&transform.translation, &transform.rotation);
     let pose = Pose::from_quaternion([t.x, t.y, t.z], [q.x, q.y, q.z, q.w]);
     pose.map(Some).map_err(|e| fault!(path, BadValue, "pose", "a rigid pose", e))
-}
-
-/// Points as they come.
-struct Table {
-    fields: Vec<Field>,
-    /// The column of a name.
-    names: HashMap<String, usize>,
-    data: Vec<f32>,
-    exact: Option<Vec<f64>>,
-    wide: Vec<WideColumn>,
-    /// Points that were left out, and all.
-    invalid: usize,
-    points: usize,
-}
-
-impl Table {
-    /// No points yet, with room for all of them, and the bytes of that room. The file has `length`
-    /// bytes.
-    fn new(
-        path: &Path,
-        bounds: &Bounds,
-        parts: &[(&PointCloud, Layout, Option<Pose>)],
-        length: u64,
-    ) -> Result<(Self, u64), IoError> {
-        let narrow = parts.iter().all(|(_, layout, pose)| layout.is_f32() && pose.is_none());
-        let dtype = if narrow { Dtype::F32 } else { Dtype::F64 };
-        let mut none = std::io::empty();
-        let source = Source::new(path, &mut none, None).within(bounds.limits.max_memory);
-        let mut fields: Vec<_> = ["x", "y", "z"].map(|name| Field { name: name.into(), dtype }).to_vec();
-        let mut names: HashMap<_, _> = fields.iter().enumerate().map(|(i, field)| (field.name.clone(), i)).collect();
-        for (_, _, field) in parts.iter().flat_map(|(_, layout, _)| &layout.others) {
-            match names.get(&field.name).map(|&i| &mut fields[i]) {
-                // Scans may differ in a type.
-                Some(known) if known.dtype != field.dtype => known.dtype = Dtype::F64,
-                Some(_) => {}
-                None => {
-                    names.insert(field.name.clone(), fields.len());
-                    fields.push(field.clone());
-                    if fields.len() > MAX_COLUMNS {
-                        break;
-                    }
-                }
-            }
-        }
-        bounds.check_columns(&source, fields.len())?;
-        let points: u64 = parts.iter().fold(0, |sum, (scan, _, _)| sum.saturating_add(scan.records));
-        bounds.check_points(&source, points)?;
-        // A bit of the file may be a value, and a column that a scan lacks takes no bit of it.
-        let row = 4 * fields.len() as u64 + if narrow { 0 } else { 24 };
-        bounds.limits.check_unpacked(&source, "data unpacked", points.saturating_mul(row), length)?;
-        let points = usize::try_from(points).unwrap_or(usize::MAX);
-        let data = source.room(points.saturating_mul(fields.len()))?;
-        let exact = if narrow { None } else { Some(source.room(points.saturating_mul(3))?) };
-        let is_wide = |j: &usize| !fields[*j].dtype.fits_f32();
-        let mut wide: Vec<_> = (3..fields.len()).filter(is_wide).map(WideColumn::of).collect();
-        for wide in &mut wide {
-            *wide.room() = source.room(points)?;
-        }
-        let taken = source.taken();
-        Ok((Self { fields, names, data, exact, wide, invalid: 0, points: 0 }, taken))
-    }
-
-    /// For each column behind z the value of a scan's points that it has, and the value's flag.
-    fn columns_of(&self, layout: &Layout) -> Vec<Option<(usize, Option<usize>)>> {
-        let mut columns = vec![None; self.fields.len() - 3];
-        for (at, flag, field) in &layout.others {
-            columns[self.names[&field.name] - 3] = Some((*at, *flag));
-        }
-        columns
-    }
-
-    /// Adds a point, unless its coordinates are not valid.
-    fn push(
-        &mut self,
-        path: &Path,
-        layout: &Layout,
-        pose: Option<&Pose>,
-        columns: &[Option<(usize, Option<usize>)>],
-        point: &[RecordValue],
-    ) -> Result<(), IoError> {
-        self.points += 1;
-        let Some(xyz) = coordinates(path, layout, point)? else {
-            self.invalid += 1;
-            return Ok(());
-        };
-        let xyz = pose.map_or(xyz, |pose| pose.apply(xyz));
-        self.data.extend(xyz.map(|v| v as f32));
-        if let Some(exact) = &mut self.exact {
-            exact.extend(xyz);
-        }
-        let mut wide = self.wide.iter_mut().peekable();
-        for (i, column) in columns.iter().enumerate() {
-            let value = match *column {
-                Some((_, Some(flag))) if layout.value(point, flag) != 0.0 => f64::NAN,
-                Some((at, _)) => layout.value(point, at),
-                None => f64::NAN,
-            };
-            self.data.push(value as f32);
-            if let Some(wide) = wide.next_if(|wide| wide.column == i + 3) {
-                wide.push_number(None, value as f32, value);
-            }
-        }
-        Ok(())
-    }
-
-    fn into_rows(self) -> Rows {
-        let mut warnings = vec![];
-        if self.invalid > 0 {
-            warnings.push(Warning::Invalid { count: self.invalid, points: self.points });
-        }
-        let (data, columns, xyz_f64, wide) = (self.data, self.fields.len(), self.exact, self.wide);
-        Rows { data, columns, fields: Some(self.fields), xyz_f64, wide, warnings, ..Rows::EMPTY }
-    }
 }
 
 /// x, y, z of a point; `None` if neither they nor the spherical coordinates are valid.

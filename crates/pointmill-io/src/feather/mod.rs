@@ -7,17 +7,16 @@
 
 mod batch;
 mod buffers;
-mod columns;
+mod fixed;
 mod flat;
 mod read;
 mod rows;
 mod schema;
-mod table;
 mod write;
 
-pub(crate) use columns::read_columns;
+pub(crate) use fixed::read_columns;
+pub use fixed::read_table;
 pub(crate) use rows::read_rows;
-pub use table::read_table;
 pub(crate) use write::write_points;
 pub use write::{Layout, write_table};
 

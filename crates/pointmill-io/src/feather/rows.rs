@@ -25,8 +25,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         table = Some(Table::new(entries(window, bounds, columns)?));
         Ok(())
     })?;
-    // The schema made it.
-    let mut rows = table.map_or(Rows::EMPTY, |table| table.into_rows(rest));
+    let mut rows = table.expect("the schema makes it").into_rows(rest);
     if !left_out.is_empty() {
         rows.warnings.push(Warning::LeftOut { columns: left_out });
     }
@@ -36,9 +35,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 /// A column for each one of numbers.
 fn entries(window: &Window<'_, '_>, bounds: &Bounds, columns: &[Column]) -> Result<Columns, IoError> {
     let numbers = columns.iter().enumerate().filter_map(|(token, column)| match column.kind {
-        Kind::Numbers(dtype) => {
-            Some(Entry { name: column.name.clone(), dtype, token, field: 0..dtype.bytes(), within: 0 })
-        }
+        Kind::Numbers(dtype) => Some(Entry::new(&*column.name, dtype, token, 0)),
         Kind::Other(_) => None,
     });
     Columns::new(window, bounds, numbers.collect(), 0)

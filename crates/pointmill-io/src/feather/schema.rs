@@ -5,6 +5,7 @@ use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::limits::MAX_COLUMNS;
 use crate::records::checked_name;
+use crate::values::whole_type;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 
@@ -115,15 +116,5 @@ fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<Kind, 
 }
 
 fn integer(bits: i32, signed: bool) -> Option<Dtype> {
-    Some(match (bits, signed) {
-        (8, true) => Dtype::I8,
-        (16, true) => Dtype::I16,
-        (32, true) => Dtype::I32,
-        (64, true) => Dtype::I64,
-        (8, false) => Dtype::U8,
-        (16, false) => Dtype::U16,
-        (32, false) => Dtype::U32,
-        (64, false) => Dtype::U64,
-        _ => return None,
-    })
+    whole_type(u64::try_from(bits).ok().filter(|bits| bits % 8 == 0)? / 8, signed)
 }

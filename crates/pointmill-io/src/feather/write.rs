@@ -2,12 +2,12 @@
 
 use super::flat::{Builder, Slot};
 use super::{FILE, STREAM};
+use crate::atomic_write::{write_synced, write_to};
 use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::format::Format;
-use crate::named::{Long, NamedPoints};
+use crate::named_points::{Long, NamedPoints};
 use crate::names;
-use crate::whole::{write_synced, write_to};
 use pointmill_core::array::Dtype;
 use std::io::{self, Write};
 

@@ -8,11 +8,12 @@
 //! reader skips the data of these records, except for the record that describes the compression of
 //! the points.
 
+mod coordinates;
 mod header;
 mod layout;
 #[cfg(feature = "laz")]
 mod laz;
-mod points;
+
 mod vlr;
 
 #[cfg(feature = "laz")]
@@ -24,12 +25,11 @@ pub fn hush_decoder_panics() {}
 
 use crate::error::IoError;
 use crate::limits::Bounds;
-use crate::records::too_short;
+use crate::records::{Columns, Table, declared_records};
 use crate::rows::Rows;
 use crate::source::Source;
-use crate::window::{WINDOW, Window};
+use crate::window::Window;
 use header::Header;
-use points::Points;
 use vlr::Records;
 
 /// The first bytes of every LAS and LAZ file.
@@ -41,38 +41,21 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut header = Header::read(&mut window, bounds.salvage)?;
     let records = vlr::read(&mut window, &mut header, bounds.salvage)?;
     let mut is_damaged = header.is_damaged;
-    let mut points = Points::new(window.source(), bounds, &header)?;
+    let mut table = Table::new(Columns::new(&window, bounds, layout::columns(&header), header.record)?);
     if header.compressed {
-        return compressed(&mut window, bounds, &header, records, points);
+        let rows = compressed(&mut window, bounds, &header, records, table)?;
+        return Ok(Rows { decimals: header.decimals(), bbox: header.bbox(), ..rows });
     }
-    // Check the limits before memory for the points is allocated.
-    let size = u128::from(header.points) * header.record as u128;
-    if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
-        return Err(too_short(&window, header.points, header.record, left));
-    }
-    bounds.check_points(window.source(), header.points)?;
-    if let Some(left) = window.left() {
-        points.reserve(window.source(), header.points.min(left / header.record as u64))?;
-    }
-    let mut done = 0;
-    while done < header.points {
-        let step = (header.points - done).min((WINDOW / header.record) as u64);
-        let wanted = step as usize * header.record;
-        let taken = window.bytes(wanted)?;
-        if taken.len() < wanted {
-            if !bounds.salvage {
-                let found = done * header.record as u64 + taken.len() as u64;
-                return Err(too_short(&window, header.points, header.record, found));
-            }
-            let whole = taken.len() / header.record;
-            points.push(window.source(), &window.at(&taken)[..whole * header.record])?;
-            return Ok(points.into_rows(0).salvaged(done + whole as u64, header.points, is_damaged));
-        }
-        points.push(window.source(), window.at(&taken))?;
-        done += step;
+    let points = declared_records(&mut window, bounds, &mut table, header.points)?;
+    let into_rows = |table: Table, rest, is_damaged| {
+        let rows = Rows { decimals: header.decimals(), bbox: header.bbox(), ..table.into_rows(rest) };
+        rows.salvaged(points, header.points, is_damaged)
+    };
+    if points < header.points {
+        return Ok(into_rows(table, 0, is_damaged));
     }
     // The bytes have been read, so the product does not overflow.
-    let end = header.offset + size as u64;
+    let end = header.offset + points * header.record as u64;
     let rest = match vlr::read_extended(&mut window, &header, end) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => {
             is_damaged = true;
@@ -82,7 +65,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     };
     // What follows points whose records were left out is these records.
     let rest = if is_damaged { 0 } else { rest };
-    Ok(points.into_rows(rest).salvaged(header.points, header.points, is_damaged))
+    Ok(into_rows(table, rest, is_damaged))
 }
 
 #[cfg(feature = "laz")]
@@ -91,13 +74,13 @@ fn compressed(
     bounds: &Bounds,
     header: &Header,
     records: Records,
-    points: Points<'_>,
+    table: Table,
 ) -> Result<Rows, IoError> {
-    laz::read_rows(window, bounds, header, records, points)
+    laz::read_rows(window, bounds, header, records, table)
 }
 
 #[cfg(not(feature = "laz"))]
-fn compressed(window: &mut Window<'_, '_>, _: &Bounds, _: &Header, _: Records, _: Points<'_>) -> Result<Rows, IoError> {
+fn compressed(window: &mut Window<'_, '_>, _: &Bounds, _: &Header, _: Records, _: Table) -> Result<Rows, IoError> {
     let wanted = "points that are not compressed, or a build with the feature `laz`";
     Err(crate::fault::fault!(window, UnsupportedFormat, "point format", wanted, "LAZ"))
 }

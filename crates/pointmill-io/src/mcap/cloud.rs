@@ -3,6 +3,7 @@
 use super::wire::{Encoding, Wire};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
+use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, LONGEST_NAME, MAX_RECORD, Table, records};
 use crate::rows::Rows;
@@ -150,7 +151,8 @@ impl<'a> PointCloud2<'a> {
     /// The points as rows.
     pub(super) fn rows(&self, path: &Path, bounds: &Bounds) -> Result<Rows, IoError> {
         if self.fields.is_empty() && self.points() == 0 {
-            return Ok(Rows { columns: bounds.columns.unwrap_or(3), ..Rows::EMPTY });
+            let fields = Field::of_one_type(XYZ, bounds.columns.unwrap_or(3), Dtype::F32);
+            return Ok(Rows::new(fields, vec![]));
         }
         let (step, width) = (self.point_step as usize, u64::from(self.width));
         let mut data = self.data;
@@ -175,16 +177,11 @@ impl<'a> PointCloud2<'a> {
 
     /// A column for each number of each field.
     fn entries(&self) -> Vec<Entry> {
-        let mut entries = vec![];
-        for field in &self.fields {
-            let (start, size) = (field.offset as usize, field.dtype.bytes());
-            for i in 0..field.count as usize {
-                let name = if field.count == 1 { field.name.clone() } else { format!("{}_{i}", field.name) };
-                let place = start..start + size * field.count as usize;
-                entries.push(Entry { name, dtype: field.dtype, token: 0, field: place, within: i * size });
-            }
-        }
-        entries
+        let entries = |field: &PointField| {
+            Entry::of_field(&field.name, field.dtype, field.count as usize, 0, field.offset as usize)
+                .collect::<Vec<_>>()
+        };
+        self.fields.iter().flat_map(entries).collect()
     }
 }
 

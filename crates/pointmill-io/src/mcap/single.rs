@@ -38,7 +38,7 @@ pub(crate) fn read_rows(
         let mut held = Held::new(bounds.limits.max_memory);
         let bytes = message(path, reader, &topic.messages[0], &bounds.limits, &mut held, true)?;
         let mut rows = PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds)?;
-        let points = (rows.data.len() / rows.columns) as u64;
+        let points = rows.len() as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));
         return Ok(rows);
     }

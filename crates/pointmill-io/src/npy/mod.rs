@@ -6,20 +6,21 @@ mod header;
 pub(crate) use header::{Header, MAX_AXES};
 
 use crate::array::{Array, ArrayData, check_shape};
+use crate::atomic_write::write_to;
 use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
+use crate::field::{Field, XYZ};
 use crate::limits::{Bounds, Limits};
-use crate::named::NamedPoints;
+use crate::named_points::NamedPoints;
+use crate::records::{Columns, Entry, Order, Table, records};
 use crate::rows::Rows;
 use crate::source::{Source, open};
-use crate::values::{Raw, write_values};
+use crate::values::write_values;
 use crate::warning::Warning;
-use crate::whole::write_to;
-use crate::wide::WideColumn;
+use crate::window::Window;
 use dtype::descr;
 use pointmill_core::array::{ArrayView, Dtype, Values};
-use pointmill_core::half::f32_from_f16_bits;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -113,7 +114,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
         Dtype::U16 => data!(U16, source.values(n, big)),
         Dtype::U32 => data!(U32, source.values(n, big)),
         Dtype::U64 => data!(U64, source.values(n, big)),
-        Dtype::Bool => data!(Bool, source.mapped(n, big, |v: u8| v != 0)),
+        Dtype::Bool => data!(Bool, source.values(n, big).map(|v: Vec<u8>| v.into_iter().map(|v| v != 0).collect())),
     };
     Array::new(header.shape, data)
 }
@@ -130,55 +131,40 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     bounds.check_columns(source, columns)?;
     check_bytes(source, &header)?;
     bounds.check_points(source, header.shape[0] as u64)?;
-    let (n, big) = (header.count, header.big_endian);
-    let narrow = |data: Vec<f32>| (data, None, vec![]);
-    let (data, xyz_f64, wide) = match header.dtype {
-        Dtype::F32 => source.values(n, big).map(narrow),
-        Dtype::F64 => in_full::<f64>(source, &header, columns),
-        Dtype::F16 => source.mapped(n, big, f32_from_f16_bits).map(narrow),
-        Dtype::I8 => source.mapped(n, big, |v: i8| v as f32).map(narrow),
-        Dtype::I16 => source.mapped(n, big, |v: i16| v as f32).map(narrow),
-        Dtype::I32 => in_full::<i32>(source, &header, columns),
-        Dtype::I64 => in_full::<i64>(source, &header, columns),
-        Dtype::U8 => source.mapped(n, big, |v: u8| v as f32).map(narrow),
-        Dtype::U16 => source.mapped(n, big, |v: u16| v as f32).map(narrow),
-        Dtype::U32 => in_full::<u32>(source, &header, columns),
-        Dtype::U64 => in_full::<u64>(source, &header, columns),
-        Dtype::Bool | Dtype::Bf16 => {
-            bail!(source, DtypeMismatch, "descr", "a float or integer type", header.dtype.as_str());
+    if matches!(header.dtype, Dtype::Bool | Dtype::Bf16) {
+        bail!(source, DtypeMismatch, "descr", "a float or integer type", header.dtype.as_str());
+    }
+    let (rows, dtype, big_endian) = (header.shape[0], header.dtype, header.big_endian);
+    let fields = Field::of_one_type(bounds.names.unwrap_or(XYZ), columns, dtype);
+    if dtype != Dtype::F32 {
+        let mut window = Window::new(source);
+        let entry = |(j, field): (usize, Field)| Entry::new(field.name, dtype, 0, j * dtype.bytes());
+        let entries = fields.into_iter().enumerate().map(entry).collect();
+        let mut table = Table::new(Columns::new(&window, bounds, entries, columns * dtype.bytes())?);
+        let short = |window: &Window<'_, '_>, found: u64| {
+            fault!(window, Truncated, "data", ("{} bytes", header.bytes()), "{found} bytes")
+        };
+        if header.fortran {
+            let mut bytes = vec![];
+            let found = window.read_into(&mut bytes, header.bytes())?;
+            if found < header.bytes() {
+                return Err(short(&window, found));
+            }
+            table.push(&window, &bytes, rows, Order::Fields, big_endian)?;
+        } else {
+            records(&mut window, &mut table, rows as u64, columns * dtype.bytes(), big_endian, false, short)?;
         }
-    }?;
-    let data = if xyz_f64.is_some() { data } else { c_order(source, data, &header)? };
+        return Ok(table.into_rows(window.rest()?));
+    }
+    let data = source.values(header.count, big_endian)?;
+    let data = c_order(source, data, &header)?;
     let mut rest = [0; 4096];
     let rest = match source.left() {
         Some(left) => left,
         None => source.fill(&mut rest)? as u64,
     };
     let warnings = if rest > 0 { vec![Warning::TrailingBytes { bytes: rest }] } else { vec![] };
-    Ok(Rows { data, columns, dtype: header.dtype, names: bounds.names, xyz_f64, wide, warnings, ..Rows::EMPTY })
-}
-
-/// The rows of a type that holds more than an `f32` does; x, y, z of each in full; and the other
-/// columns that lose something.
-#[expect(clippy::type_complexity)]
-fn in_full<T: Raw>(
-    source: &mut Source<'_>,
-    header: &Header,
-    columns: usize,
-) -> Result<(Vec<f32>, Option<Vec<f64>>, Vec<WideColumn>), IoError> {
-    let values = source.values::<T>(header.count, header.big_endian)?;
-    let values = c_order(source, values, header)?;
-    let mut exact = source.room(3 * header.shape[0])?;
-    exact.extend(values.chunks_exact(columns).flat_map(|row| row[..3].iter().map(|v| v.to_f64())));
-    let column = |j: usize| values[j.min(values.len())..].iter().step_by(columns).copied();
-    let is_wide = |j: &usize| column(*j).fold(0.0, T::change) > 0.0;
-    let mut wide = vec![];
-    for j in (3..columns).filter(is_wide) {
-        wide.push(WideColumn::from_values(j, source.room(header.shape[0])?, column(j)));
-    }
-    let mut cast = source.room(header.count)?;
-    cast.extend(values.iter().map(|v| v.to_f32()));
-    Ok((cast, Some(exact), wide))
+    Ok(Rows { warnings, ..Rows::new(fields, data) })
 }
 
 /// Checks what the header says against the bytes that can come.

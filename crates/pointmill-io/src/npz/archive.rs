@@ -101,7 +101,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             let [wanted, found] = [member.compressed_size(), there].map(|n| format!("{n} bytes"));
             bail!(path, Truncated, field, wanted, found);
         }
-        let mut source = Source::member(path, &mut member, size, stored, name).within(self.memory);
+        let mut source = Source::part(path, &mut member, size, stored, format!("{field}: ")).within(self.memory);
         let value = read(&mut source)?;
         self.memory = self.memory.map(|left| left.saturating_sub(source.taken()));
         if source.drain()? {
@@ -123,7 +123,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
                 let field = format!("array `{name}`");
                 let mut member = self.zip.by_index(index).map_err(|e| zip_error(self.path, &field, e))?;
                 let size = member.size();
-                Header::read(&mut Source::member(self.path, &mut member, size, false, &name))
+                Header::read(&mut Source::part(self.path, &mut member, size, false, format!("{field}: ")))
             };
             match header {
                 Ok(header) => {

@@ -5,16 +5,16 @@ mod archive;
 mod wide;
 
 use crate::array::Array;
+use crate::atomic_write::write_to;
 use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::limits::{Bounds, Limits};
-use crate::named::NamedPoints;
+use crate::named_points::NamedPoints;
 use crate::npy;
 use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, open, open_at};
-use crate::whole::write_to;
 use archive::Archive;
 use pointmill_core::array::ArrayView;
 use std::collections::{BTreeMap, BTreeSet};
@@ -267,7 +267,7 @@ pub(crate) fn read_rows(
     let mut rows = archive.member(index, &name, |source| npy::read_rows(source, bounds))?;
     if let Some((index, name)) = exact {
         let exact = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
-        exact.expect_shape(&[Some(rows.data.len() / rows.columns), Some(3)])?;
+        exact.expect_shape(&[Some(rows.len()), Some(3)])?;
         rows.xyz_f64 = Some(exact.into_f64()?);
     }
     for (index, name) in names.iter().filter(|(_, name)| name != XYZ_F64) {

@@ -1,11 +1,10 @@
 //! Columns in full, in arrays beside the points.
 
 use crate::array::{Array, ArrayData};
-use crate::field::{Field, XYZ};
-use crate::named::{Long, NamedPoints};
+use crate::named_points::{Long, NamedPoints};
 use crate::rows::Rows;
 use crate::values::Raw;
-use crate::wide::WideColumn;
+use crate::wide_column::WideColumn;
 use pointmill_core::array::Dtype;
 
 /// What stands behind the name of the column.
@@ -39,7 +38,7 @@ pub(super) fn column_of(name: &str) -> Option<&str> {
 /// Takes a column from an array, if its values are those of a column of the rows before their cast.
 /// Another array is not the cloud's.
 pub(super) fn take(rows: &mut Rows, name: &str, array: &Array, is_named: bool) {
-    let n = rows.data.len() / rows.columns;
+    let n = rows.len();
     if array.shape() != [n] || n == 0 {
         return;
     }
@@ -50,8 +49,7 @@ pub(super) fn take(rows: &mut Rows, name: &str, array: &Array, is_named: bool) {
         _ => None,
     };
     let Some(wide) = found else { return };
-    let fields =
-        rows.fields.get_or_insert_with(|| Field::of_one_type(rows.names.unwrap_or(XYZ), rows.columns, rows.dtype));
+    let fields = &mut rows.fields;
     fields[wide.column].dtype = array.dtype();
     if is_named && !fields.iter().any(|field| field.name == name) {
         fields[wide.column].name = name.into();
@@ -64,9 +62,9 @@ fn find<T: Raw>(rows: &Rows, values: &[T]) -> Option<WideColumn> {
     let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     let is_known = |j: usize| rows.wide.iter().any(|wide| wide.column == j);
     let is_it = |j: &usize| {
-        let column = rows.data.iter().skip(*j).step_by(rows.columns);
+        let column = rows.data.iter().skip(*j).step_by(rows.columns());
         !is_known(*j) && column.zip(values).all(|(&v, wide)| same(v, wide.to_f32()))
     };
-    let column = (3..rows.columns).find(is_it)?;
+    let column = (3..rows.columns()).find(is_it)?;
     Some(WideColumn::from_values(column, Vec::new(), values.iter().copied()))
 }

@@ -4,6 +4,7 @@ use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::names::PADDING;
 use crate::records::{MAX_RECORD, bad_line, name, whole_number};
+use crate::values::whole_type;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;
@@ -149,20 +150,15 @@ fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize),
         let name = name(window, called)?;
         let size = whole(window, "SIZE", &sizes[i])?;
         let dtype = match (&*types[i], size) {
-            (b"I", 1) => Dtype::I8,
-            (b"I", 2) => Dtype::I16,
-            (b"I", 4) => Dtype::I32,
-            (b"I", 8) => Dtype::I64,
-            (b"U", 1) => Dtype::U8,
-            (b"U", 2) => Dtype::U16,
-            (b"U", 4) => Dtype::U32,
-            (b"U", 8) => Dtype::U64,
-            (b"F", 4) => Dtype::F32,
-            (b"F", 8) => Dtype::F64,
-            (other, _) => {
-                let wanted = "I or U of 1, 2, 4 or 8 bytes or F of 4 or 8";
-                bail!(window, BadHeader, "field `{name}`", wanted, ("{} of {size} bytes", excerpt(other)));
-            }
+            (b"I", size) => whole_type(size, true),
+            (b"U", size) => whole_type(size, false),
+            (b"F", 4) => Some(Dtype::F32),
+            (b"F", 8) => Some(Dtype::F64),
+            _ => None,
+        };
+        let Some(dtype) = dtype else {
+            let wanted = "I or U of 1, 2, 4 or 8 bytes or F of 4 or 8";
+            bail!(window, BadHeader, "field `{name}`", wanted, ("{} of {size} bytes", excerpt(&types[i])));
         };
         let count = counts.map_or(Ok(1), |counts| whole(window, "COUNT", &counts[i]))?;
         let bytes = count.saturating_mul(size).saturating_add(record as u64);

@@ -13,7 +13,7 @@ pub use write::write_pcd;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Order, Table, next_values, records, too_short};
+use crate::records::{Columns, Entry, Order, Table, declared_records, next_values};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
@@ -34,17 +34,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
             bounds.check_points(window.source(), header.points)?;
             text(&mut window, &header, &mut table)?;
         }
-        Encoding::Binary => {
-            // Check the limits before memory for the points is allocated.
-            let size = u128::from(header.points) * header.record as u128;
-            if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
-                return Err(too_short(&window, header.points, header.record, left));
-            }
-            bounds.check_points(window.source(), header.points)?;
-            let Header { points, record, .. } = header;
-            let short = |window: &Window<'_, '_>, found| too_short(window, points, record, found);
-            done = records(&mut window, &mut table, points, record, false, bounds.salvage, short)?;
-        }
+        Encoding::Binary => done = declared_records(&mut window, bounds, &mut table, header.points)?,
         Encoding::Compressed => compressed(&mut window, bounds, &header, &mut table)?,
     }
     let rest = match header.encoding {
@@ -54,22 +44,12 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     Ok(table.into_rows(rest).salvaged(done, header.points, false))
 }
 
-/// Number of values in a line of text.
-fn tokens(header: &Header) -> u64 {
-    header.fields.iter().map(|f| f.count as u64).sum()
-}
-
 /// Returns a column for each number of each field, except padding.
 fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<Columns, IoError> {
-    let mut entries = vec![];
-    let mut token = 0;
+    let (mut entries, mut token) = (vec![], 0);
     for field in &header.fields {
-        for i in 0..field.count {
-            if let Some(name) = &field.name {
-                let name = if field.count == 1 { name.clone() } else { format!("{name}_{i}") };
-                let (dtype, within) = (field.dtype, i * field.dtype.bytes());
-                entries.push(Entry { name, dtype, token: token + i, field: field.place.clone(), within });
-            }
+        if let Some(name) = &field.name {
+            entries.extend(Entry::of_field(name, field.dtype, field.count, token, field.place.start));
         }
         token += field.count;
     }
@@ -78,13 +58,13 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<
 
 /// Reads points written as text, one per line.
 fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Result<(), IoError> {
-    let wanted = tokens(header);
+    let wanted = header.fields.iter().map(|f| f.count).sum::<usize>();
     let mut tokens = vec![];
     for point in 0..header.points {
         let Some(line) = next_values(window, &mut tokens)? else {
             bail!(window, Truncated, "data", ("{} points, as the header declares", header.points), "{point} points");
         };
-        if tokens.len() as u64 != wanted {
+        if tokens.len() != wanted {
             bail!(window, BadValue, ("line {}", window.line_number()), "{wanted} values", tokens.len());
         }
         table.push_text(window, window.at(&line), &tokens)?;

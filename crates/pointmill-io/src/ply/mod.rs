@@ -80,9 +80,9 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, vertex: &Element) -> Result
     let mut record = 0;
     let scalars = vertex.properties.iter().filter(|p| p.list.is_none());
     let entries = scalars.enumerate().map(|(token, p)| {
-        let field = record..record + p.dtype.bytes();
-        record = field.end;
-        Entry { name: p.name.clone(), dtype: p.dtype, token, field, within: 0 }
+        let entry = Entry::new(&*p.name, p.dtype, token, record);
+        record = entry.field.end;
+        entry
     });
     let entries = entries.collect();
     Columns::new(window, bounds, entries, record)

@@ -1,11 +1,11 @@
 //! Writes clouds to PLY files.
 
+use crate::atomic_write::write_to;
 use crate::destination::Destination;
 use crate::error::IoError;
 use crate::format::Format;
-use crate::named::{Long, NamedPoints};
+use crate::named_points::{Long, NamedPoints};
 use crate::names;
-use crate::whole::write_to;
 use pointmill_core::array::Dtype;
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -26,6 +26,41 @@ pub(crate) struct Entry {
     pub(crate) field: Range<usize>,
     /// Where in the field it starts.
     pub(crate) within: usize,
+    pub(crate) coding: Coding,
+}
+
+/// How the bytes of a value become a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Coding {
+    /// A number of the column's type.
+    Plain,
+    /// A whole number of 32 bits, or of 16 if `is_short`, times `scale` plus `shift`.
+    Scaled { is_short: bool, scale: f64, shift: f64 },
+    /// `count` bits of a byte, of which `lowest` is the first.
+    Bits { lowest: u8, count: u8 },
+}
+
+impl Entry {
+    /// A plain number that starts at a byte of the record.
+    pub(crate) fn new(name: impl Into<String>, dtype: Dtype, token: usize, start: usize) -> Self {
+        let field = start..start + dtype.bytes();
+        Self { name: name.into(), dtype, token, field, within: 0, coding: Coding::Plain }
+    }
+
+    /// The numbers of a field; of several the names are `name_0`, `name_1`, ...
+    pub(crate) fn of_field(
+        name: &str,
+        dtype: Dtype,
+        count: usize,
+        token: usize,
+        start: usize,
+    ) -> impl Iterator<Item = Self> {
+        let field = start..start + count * dtype.bytes();
+        (0..count).map(move |i| {
+            let name = if count == 1 { name.into() } else { format!("{name}_{i}") };
+            Self { field: field.clone(), within: i * dtype.bytes(), ..Self::new(name, dtype, token + i, 0) }
+        })
+    }
 }
 
 /// The columns, x, y, z first and the others in the order of the file.

@@ -1,8 +1,9 @@
 //! Values of columns as they lie in a file, into rows.
 
-use super::columns::Entry;
+use super::columns::{Coding, Entry};
+use crate::threads::take_first;
 use crate::values::Raw;
-use crate::wide::less;
+use crate::wide_column::less;
 use pointmill_core::array::Dtype;
 use pointmill_core::half::f32_from_f16_bits;
 use std::ops::Range;
@@ -28,6 +29,15 @@ macro_rules! with_type {
 }
 pub(crate) use with_type;
 
+/// How the numbers of several records lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Order {
+    /// Record after record.
+    Records,
+    /// Field after field, each with the values of all records.
+    Fields,
+}
+
 /// Values of a column in bytes: where the first starts, and how many bytes after it the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided<'b> {
@@ -37,7 +47,22 @@ pub(crate) struct Strided<'b> {
     pub(crate) big_endian: bool,
 }
 
-impl Strided<'_> {
+impl<'b> Strided<'b> {
+    /// A value of each of `count` records of `record` bytes.
+    pub(crate) fn of(
+        bytes: &'b [u8],
+        entry: &Entry,
+        order: Order,
+        (count, record): (usize, usize),
+        big_endian: bool,
+    ) -> Self {
+        let (base, step) = match order {
+            Order::Records => (entry.field.start, record),
+            Order::Fields => (entry.field.start * count, entry.field.len()),
+        };
+        Self { bytes, at: base + entry.within, step, big_endian }
+    }
+
     /// Its values from row `from` on.
     fn values<T: Raw>(self, from: usize) -> impl Iterator<Item = T> {
         let bytes = self.bytes.get(self.at + from * self.step..).unwrap_or_default();
@@ -85,10 +110,28 @@ pub(crate) struct WidePart<'p> {
     pub(crate) change: &'p AtomicU64,
 }
 
-impl Part<'_> {
+impl<'p> WidePart<'p> {
+    /// Takes the first rows off the part.
+    pub(super) fn next(&mut self, rows: usize) -> Self {
+        Self { values: take_first(&mut self.values, rows), ..*self }
+    }
+}
+
+impl<'p> Part<'p> {
     /// The number of rows.
     fn len(&self) -> usize {
         self.data.len() / self.entries.len()
+    }
+
+    /// Takes the first rows off the part.
+    #[cfg(feature = "laz")]
+    pub(crate) fn next(&mut self, rows: usize) -> Self {
+        Self {
+            entries: self.entries,
+            data: take_first(&mut self.data, rows * self.entries.len()),
+            exact: self.exact.as_mut().map(|exact| take_first(exact, rows)),
+            wide: self.wide.iter_mut().map(|wide| wide.next(rows)).collect(),
+        }
     }
 
     /// Fills all rows. Values whose bit in `there` is zero are not there: they become NaN. No bits
@@ -102,6 +145,9 @@ impl Part<'_> {
             let v = f32_from_f16_bits(bits);
             (v, f64::from(v))
         };
+        fn both(v: f64) -> (f32, f64) {
+            (v as f32, v)
+        }
         for from in (0..self.len()).step_by(BLOCK) {
             let rows = from..self.len().min(from + BLOCK);
             for (j, entry) in self.entries.iter().enumerate() {
@@ -111,9 +157,20 @@ impl Part<'_> {
                         self.put(rows.clone(), j, values, |v: $type| (v as f32, v as f64))
                     };
                 }
-                match entry.dtype {
-                    Dtype::F16 => self.put(rows.clone(), j, values, half),
-                    dtype => with_type!(dtype, column),
+                match (entry.coding, entry.dtype) {
+                    (Coding::Plain, Dtype::F16) => self.put(rows.clone(), j, values, half),
+                    (Coding::Plain, dtype) => with_type!(dtype, column),
+                    (Coding::Scaled { is_short: false, scale, shift }, _) => {
+                        self.put(rows.clone(), j, values, |v: i32| both(f64::from(v) * scale + shift));
+                    }
+                    (Coding::Scaled { scale, shift, .. }, _) => {
+                        self.put(rows.clone(), j, values, |v: i16| both(f64::from(v) * scale + shift));
+                    }
+                    (Coding::Bits { lowest, count }, _) => {
+                        self.put(rows.clone(), j, values, |v: u8| {
+                            both(f64::from(v >> lowest & (u8::MAX >> (8 - count))))
+                        });
+                    }
                 }
                 self.blank(rows.clone(), j, there(j));
             }

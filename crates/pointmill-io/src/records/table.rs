@@ -1,29 +1,22 @@
 //! Rows as they come.
 
 use super::columns::{Columns, Entry};
-use super::fill::{Part, Strided, WidePart};
+use super::fill::{Order, Part, Strided, WidePart};
 use super::numbers::{number, split};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::fault;
 use crate::field::Field;
-use crate::rows::Rows;
+use crate::limits::Bounds;
+use crate::rows::{Rows, retain_rows};
 use crate::threads::{take_first, zeros};
 use crate::warning::Warning;
-use crate::wide::WideColumn;
+use crate::wide_column::WideColumn;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::collections::TryReserveError;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
-
-/// How the numbers of several records lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Order {
-    /// Record after record.
-    Records,
-    /// Field after field, each with the values of all records.
-    Fields,
-}
+use std::{iter, mem};
 
 /// Rows as they come.
 #[derive(Debug)]
@@ -102,14 +95,8 @@ impl Table {
         order: Order,
         big_endian: bool,
     ) -> Result<(), IoError> {
-        let record = self.columns.record;
-        let values = |_: usize, entry: &Entry| {
-            let (base, step) = match order {
-                Order::Records => (entry.field.start, record),
-                Order::Fields => (entry.field.start * count, entry.field.len()),
-            };
-            Strided { bytes, at: base + entry.within, step, big_endian }
-        };
+        let shape = (count, self.columns.record);
+        let values = |_: usize, entry: &Entry| Strided::of(bytes, entry, order, shape, big_endian);
         let whole = |j: usize, entry: &Entry| Ok(values(j, entry).first_whole(entry.dtype));
         self.extend(window, &[count], whole)?.for_each(|mut part| part.fill(values, |_| &[]));
         Ok(())
@@ -145,10 +132,7 @@ impl Table {
             entries,
             data: take_first(&mut data, rows * width),
             exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
-            wide: wide
-                .iter_mut()
-                .map(|wide| WidePart { values: take_first(&mut wide.values, rows), ..*wide })
-                .collect(),
+            wide: wide.iter_mut().map(|wide| wide.next(rows)).collect(),
         }))
     }
 
@@ -175,21 +159,51 @@ impl Table {
     /// Adds a row as [`Table::push_text`] does, where there is room. Returns the column of what is
     /// no number.
     pub(crate) fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
+        let token = |entry: &Entry| &line[tokens[entry.token].clone()];
+        let whole = |entry: &Entry| str::from_utf8(token(entry)).ok()?.parse().ok();
+        self.push_row(
+            |j, entry| number(token(entry), entry.dtype).ok_or(j),
+            |entry| if entry.dtype == Dtype::F64 { None } else { whole(entry) },
+        )
+    }
+
+    /// Adds a row, where there is room: `value` returns a column's number as `f32` and as `f64`,
+    /// `whole` the number in full if it is a whole one.
+    pub(crate) fn push_row<E>(
+        &mut self,
+        value: impl Fn(usize, &Entry) -> Result<(f32, f64), E>,
+        whole: impl Fn(&Entry) -> Option<i128>,
+    ) -> Result<(), E> {
         let mut wide = self.wide.iter_mut().peekable();
         for (j, entry) in self.columns.entries.iter().enumerate() {
-            let token = &line[tokens[entry.token].clone()];
-            let (v, exact) = number(token, entry.dtype).ok_or(j)?;
+            let (v, exact) = value(j, entry)?;
             self.data.push(v);
             if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
                 all.push(exact);
             }
             if let Some(wide) = wide.next_if(|wide| wide.column == j) {
-                let is_whole = entry.dtype != Dtype::F64;
-                let whole = is_whole.then(|| str::from_utf8(token).ok()?.parse().ok()).flatten();
-                wide.push_number(whole, v, exact);
+                wide.push_number(whole(entry), v, exact);
             }
         }
         Ok(())
+    }
+
+    /// Leaves out some parts of so many rows each, of a table without columns of whole numbers in
+    /// full; `wrong` has their places, in order.
+    #[cfg(feature = "laz")]
+    pub(crate) fn leave_out(&mut self, rows: &[usize], wrong: &[usize]) {
+        if wrong.is_empty() {
+            return;
+        }
+        let parts = rows.iter().enumerate().map(|(i, &rows)| (rows, wrong.binary_search(&i).is_err()));
+        let kept: Vec<bool> = parts.flat_map(|(rows, kept)| iter::repeat_n(kept, rows)).collect();
+        retain_rows(&mut self.data, &kept);
+        self.exact.iter_mut().for_each(|exact| retain_rows(exact, &kept));
+        for (wide, change) in self.wide.iter_mut().zip(&mut self.changes) {
+            retain_rows(wide.room(), &kept);
+            // What the rows that are left out changed does not count.
+            (*wide, *change) = (WideColumn::new(wide.column, mem::take(wide.room())), AtomicU64::default());
+        }
     }
 
     /// An empty table of the same columns, with room for so many rows.
@@ -221,29 +235,40 @@ impl Table {
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }
-        let columns = self.width();
         for (wide, change) in self.wide.iter_mut().zip(self.changes) {
             wide.change = wide.change.max(f64::from_bits(change.into_inner()));
         }
         let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
-        Rows {
-            data: self.data,
-            columns,
-            fields: Some(fields.collect()),
-            xyz_f64: self.exact,
-            wide: self.wide,
-            warnings,
-            ..Rows::EMPTY
-        }
+        let rows = Rows::new(fields.collect(), self.data);
+        Rows { xyz_f64: self.exact, wide: self.wide, warnings, ..rows }
     }
 }
 
 /// The error for a file with fewer bytes than its points need.
-pub(crate) fn too_short(window: &Window<'_, '_>, points: u64, record: usize, found: u64) -> IoError {
+fn too_short(window: &Window<'_, '_>, points: u64, record: usize, found: u64) -> IoError {
     let bytes = u128::from(points) * record as u128;
     let wanted = format!("{bytes} bytes (the header declares {points} points of {record} bytes)");
     let whole = found / record as u64;
     fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
+}
+
+/// Reads the points that a header declares, after their bytes were compared with those that are
+/// there and their number with the limits; if `bounds.salvage`, as many as are whole. Returns their
+/// number.
+pub(crate) fn declared_records(
+    window: &mut Window<'_, '_>,
+    bounds: &Bounds,
+    table: &mut Table,
+    points: u64,
+) -> Result<u64, IoError> {
+    let record = table.columns.record;
+    let size = u128::from(points) * record as u128;
+    if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
+        return Err(too_short(window, points, record, left));
+    }
+    bounds.check_points(window.source(), points)?;
+    let short = |window: &Window<'_, '_>, found| too_short(window, points, record, found);
+    records(window, table, points, record, false, bounds.salvage, short)
 }
 
 /// Takes the next line that is not blank, and finds its values. Returns `None` at the end of the
@@ -284,7 +309,7 @@ pub(crate) fn records(
                 return Err(short(window, done * each as u64 + taken.len() as u64));
             }
             let whole = taken.len() / each;
-            table.push(window, window.at(&taken), whole, Order::Records, big_endian)?;
+            table.push(window, &window.at(&taken)[..whole * each], whole, Order::Records, big_endian)?;
             return Ok(done + whole as u64);
         }
         table.push(window, window.at(&taken), step, Order::Records, big_endian)?;

@@ -170,7 +170,7 @@ impl Head {
         let entries = names.into_iter().enumerate().map(|(token, name)| {
             let wide = is_axis(&name) || times::is_named(&name);
             let dtype = if wide { Dtype::F64 } else { Dtype::F32 };
-            Entry { name, dtype, token, field: 0..0, within: 0 }
+            Entry::new(name, dtype, token, 0)
         });
         Columns::new(window, bounds, entries.collect(), 0)
     }

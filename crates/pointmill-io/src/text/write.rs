@@ -1,11 +1,11 @@
 //! Clouds as text.
 
+use crate::atomic_write::write_to;
 use crate::destination::Place;
 use crate::error::IoError;
 use crate::format::Format;
-use crate::named::{Long, NamedPoints};
+use crate::named_points::{Long, NamedPoints};
 use crate::names;
-use crate::whole::write_to;
 use std::io::Write as _;
 
 /// Writes numbers separated by commas, after a line of names.

@@ -25,11 +25,11 @@ mod version1;
 pub use guard::hush_decoder_panics;
 
 use super::header::Header;
-use super::points::Points;
 use super::vlr::{self, Records};
 use crate::error::{IoError, WHOLE_CHUNKS};
 use crate::fault::bail;
 use crate::limits::Bounds;
+use crate::records::{Order, Table};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
@@ -45,7 +45,7 @@ pub(super) fn read_rows(
     bounds: &Bounds,
     header: &Header,
     records: Records,
-    mut points: Points<'_>,
+    mut table: Table,
 ) -> Result<Rows, IoError> {
     let Some(packing) = records.packing else {
         let wanted = "one of `laszip encoded`, 22204, about compression";
@@ -80,13 +80,13 @@ pub(super) fn read_rows(
         octree::retain(octree, header, &bytes, area, &mut chunks.entries);
     }
     let several = chunks.entries.len() > 1;
-    let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut points)
+    let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut table)
         .map_err(|e| if several && e.is_damage() { e.salvageable(WHOLE_CHUNKS) } else { e })?;
     match extended(window, header, &bytes, chunks.end) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => is_damaged = true,
         done => done?,
     }
-    Ok(points.into_rows(chunks.rest).salvaged(found - lost, header.points, is_damaged))
+    Ok(table.into_rows(chunks.rest).salvaged(found - lost, header.points, is_damaged))
 }
 
 /// Decodes the chunks into the rows. Returns the number of points of wrong chunks, which a salvage
@@ -97,11 +97,11 @@ fn decode(
     packing: &Packing,
     chunks: &[Chunk],
     bytes: &[u8],
-    points: &mut Points<'_>,
+    table: &mut Table,
 ) -> Result<u64, IoError> {
     let unpacked = chunks.iter().map(|chunk| chunk.points).sum::<u64>().saturating_mul(packing.record as u64);
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
-        return threads::read(window, packing, chunks, bytes, points, bounds.salvage);
+        return threads::read(window, packing, chunks, bytes, table, bounds.salvage);
     }
     // Memory is allocated while points are decoded.
     let (at, mut lost) = (window.here(), 0);
@@ -111,7 +111,9 @@ fn decode(
             lost += chunk.points;
             continue;
         }
-        chunk::read(at, packing, i, chunk, packed, |records| points.push(window.source(), records))?;
+        chunk::read(at, packing, i, chunk, packed, |records| {
+            table.push(window, records, records.len() / packing.record, Order::Records, false)
+        })?;
     }
     Ok(lost)
 }

@@ -4,7 +4,7 @@ use super::chunk;
 use super::packing::Packing;
 use super::table::Chunk;
 use crate::error::IoError;
-use crate::las::points::Points;
+use crate::records::{Entry, Order, Part, Strided, Table};
 use crate::threads::on_threads;
 use crate::window::Window;
 
@@ -15,23 +15,25 @@ pub(super) fn read(
     packing: &Packing,
     chunks: &[Chunk],
     bytes: &[u8],
-    points: &mut Points<'_>,
+    table: &mut Table,
     salvage: bool,
 ) -> Result<u64, IoError> {
-    let (at, rows) = (window.here(), chunks.iter().map(|chunk| chunk.points).collect::<Vec<_>>());
-    let items = points.parts(window.source(), &rows)?.into_iter().zip(chunks).enumerate().collect();
-    let done = on_threads(items, |(i, (mut part, chunk))| {
+    let (at, record) = (window.here(), packing.record);
+    let rows: Vec<_> = chunks.iter().map(|chunk| usize::try_from(chunk.points).unwrap_or(usize::MAX)).collect();
+    let items = table.extend(window, &rows, |_, _| Ok(None))?.zip(chunks).enumerate().collect();
+    let done = on_threads(items, |(i, (mut part, chunk)): (usize, (Part<'_>, &Chunk))| {
         let fill = |records: &[u8]| {
-            part.fill(records);
+            let shape = (records.len() / record, record);
+            let values = |_: usize, entry: &Entry| Strided::of(records, entry, Order::Records, shape, false);
+            part.next(shape.0).fill(values, |_| &[]);
             Ok(())
         };
-        chunk::read(at, packing, i, chunk, &bytes[chunk.bytes.clone()], fill).map(|_| part.change)
+        chunk::read(at, packing, i, chunk, &bytes[chunk.bytes.clone()], fill).map(drop)
     });
-    points.changed(done.iter().flatten().copied().fold(0.0, f64::max));
     if !salvage {
-        return done.into_iter().find_map(Result::err).map_or(Ok(0), Err);
+        return done.into_iter().collect::<Result<(), _>>().map(|()| 0);
     }
     let wrong: Vec<_> = (0..chunks.len()).filter(|&i| done[i].is_err()).collect();
-    points.leave_out(&rows, &wrong);
-    Ok(wrong.into_iter().map(|i| rows[i]).sum())
+    table.leave_out(&rows, &wrong);
+    Ok(wrong.into_iter().map(|i| rows[i] as u64).sum())
 }

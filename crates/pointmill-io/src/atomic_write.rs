@@ -1,9 +1,9 @@
 //! Files written whole or not at all.
 
-use crate::abandoned::{UNFINISHED, UnderWay, claim};
 use crate::destination::Destination;
 use crate::error::IoError;
 use crate::fault::bail;
+use crate::unfinished::{UNFINISHED, UnderWay, claim};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek};
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abandoned::tests::names;
+    use crate::unfinished::tests::names;
     use std::io::Write;
 
     #[test]

@@ -4,7 +4,8 @@ use crate::error::IoError;
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::records::LONGEST_NAME;
-use crate::wide::WideColumn;
+use crate::values::whole_range;
+use crate::wide_column::WideColumn;
 use pointmill_core::array::Dtype;
 use pointmill_core::{PointCloud, Points};
 use std::borrow::Cow;
@@ -124,18 +125,12 @@ impl<'a> NamedPoints<'a> {
 
     /// Whether a column holds whole numbers of an integer type only.
     fn all_in(&self, j: usize, dtype: Dtype) -> bool {
-        let (min, max) = match dtype {
-            Dtype::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
-            Dtype::U8 => (0.0, f64::from(u8::MAX)),
-            Dtype::I16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
-            Dtype::U16 => (0.0, f64::from(u16::MAX)),
-            Dtype::I32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
-            Dtype::U32 => (0.0, f64::from(u32::MAX)),
-            _ => return false,
-        };
+        // Of 64 bits an `f32` holds few numbers.
+        let Some((min, max)) = whole_range(dtype).filter(|_| dtype.bytes() < 8) else { return false };
+        let range = min as f64..=max as f64;
         let mut column = self.points.data().iter().skip(j).step_by(self.points.columns()).copied();
         // A negative zero is not one of an integer's values either.
-        column.all(|v| v.trunc() == v && (min..=max).contains(&f64::from(v)) && v.to_bits() != (-0.0f32).to_bits())
+        column.all(|v| v.trunc() == v && range.contains(&f64::from(v)) && v.to_bits() != (-0.0f32).to_bits())
     }
 
     /// Writes the rows in little-endian order.
@@ -152,24 +147,14 @@ impl<'a> NamedPoints<'a> {
     /// Adds a value in little-endian order, as the type of its column.
     pub(crate) fn value(&self, i: usize, j: usize, column: &Column<'_>, out: &mut Vec<u8>) {
         let v = self.points.row(i)[j];
-        if let Some(wide) = column.wide {
-            return match column.dtype {
-                Dtype::I32 => out.extend((wide.whole(i) as i32).to_le_bytes()),
-                Dtype::U32 => out.extend((wide.whole(i) as u32).to_le_bytes()),
-                Dtype::I64 => out.extend((wide.whole(i) as i64).to_le_bytes()),
-                Dtype::U64 => out.extend((wide.whole(i) as u64).to_le_bytes()),
-                _ => out.extend(wide.double(i).to_le_bytes()),
-            };
-        }
-        match (column.dtype, self.xyz_f64) {
-            (Dtype::F64, Some(xyz)) => out.extend(xyz[3 * i + j].to_le_bytes()),
-            (Dtype::I8, _) => out.extend((v as i8).to_le_bytes()),
-            (Dtype::U8, _) => out.push(v as u8),
-            (Dtype::I16, _) => out.extend((v as i16).to_le_bytes()),
-            (Dtype::U16, _) => out.extend((v as u16).to_le_bytes()),
-            (Dtype::I32, _) => out.extend((v as i32).to_le_bytes()),
-            (Dtype::U32, _) => out.extend((v as u32).to_le_bytes()),
-            _ => out.extend(v.to_le_bytes()),
+        // A whole number fits its type, so that the highest bytes say nothing.
+        let bytes = column.dtype.bytes();
+        match (column.dtype, column.wide, self.xyz_f64) {
+            (Dtype::F64, Some(wide), _) => out.extend(wide.double(i).to_le_bytes()),
+            (_, Some(wide), _) => out.extend(&wide.whole(i).to_le_bytes()[..bytes]),
+            (Dtype::F64, None, Some(xyz)) => out.extend(xyz[3 * i + j].to_le_bytes()),
+            (Dtype::F32 | Dtype::F64, ..) => out.extend(v.to_le_bytes()),
+            _ => out.extend(&(v as i64).to_le_bytes()[..bytes]),
         }
     }
 

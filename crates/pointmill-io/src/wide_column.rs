@@ -1,6 +1,6 @@
 //! Columns in full, where an `f32` does not hold their values.
 
-use crate::values::Raw;
+use crate::values::{Raw, whole_range};
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
 
@@ -115,13 +115,7 @@ impl WideColumn {
 
     /// Whether all values are whole numbers of a type.
     pub(crate) fn fits(&self, dtype: Dtype) -> bool {
-        let (min, max): (i128, i128) = match dtype {
-            Dtype::I32 => (i32::MIN.into(), i32::MAX.into()),
-            Dtype::U32 => (u32::MIN.into(), u32::MAX.into()),
-            Dtype::I64 => (i64::MIN.into(), i64::MAX.into()),
-            Dtype::U64 => (u64::MIN.into(), u64::MAX.into()),
-            _ => return false,
-        };
+        let Some((min, max)) = whole_range(dtype) else { return false };
         (0..self.len()).all(|i| self.values[i].fract() == 0.0 && (min..=max).contains(&self.whole(i)))
     }
 
