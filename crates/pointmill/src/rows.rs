@@ -266,8 +266,7 @@ impl<'a> Rows<'a> {
             Values::Bf16(values) => bytemuck::cast_slice(values),
             Values::Device { address, .. } => return Ok(address as *const T),
         };
-        staging.reserve(bytes.len())?;
-        staging.write(bytes)?;
+        staging.put(bytes)?;
         Ok(staging.pointer().cast_const().cast())
     }
 

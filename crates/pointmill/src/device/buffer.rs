@@ -240,6 +240,12 @@ impl<T: Pod> Buffer<T> {
         Ok(())
     }
 
+    /// Writes elements, with more room where there is too little.
+    pub(crate) fn put(&mut self, data: &[T]) -> Result<()> {
+        self.reserve(data.len())?;
+        self.write(data)
+    }
+
     /// Queues a copy of the first `len` elements of another buffer of the same device.
     ///
     /// # Errors

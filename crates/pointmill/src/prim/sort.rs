@@ -1,6 +1,6 @@
 //! Stable radix sort of pairs.
 
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, OnStream, Stream};
 use crate::{Argument, Error, Result};
 use bytemuck::Pod;
 use pointmill_kernels::Kernel;
@@ -57,6 +57,12 @@ pub struct Pairs<K> {
 /// Bits that keys up to `largest` use, in whole digits; at least one digit.
 pub fn passes_for(largest: u64) -> u32 {
     (u64::BITS - largest.leading_zeros()).div_ceil(kernels::DIGIT_BITS).max(1)
+}
+
+impl<K: SortKey> OnStream for Sorter<K> {
+    fn on(stream: &Stream) -> Result<Self> {
+        Self::new(stream)
+    }
 }
 
 impl<K: SortKey> Sorter<K> {

@@ -2,33 +2,24 @@
 
 use super::marks::{Marks, PointBoxes, Wanted};
 use crate::Result;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
 
-/// Memory that calls use again.
-#[derive(Debug)]
-pub(in crate::roi_pool) struct Workspace {
-    stream: Stream,
-    marks: Marks,
-    point_boxes: PointBoxes,
-    words: Buffer<u32>,
-    totals: Buffer<i32>,
+workspace! {
+    /// Memory that calls use again.
+    pub(in crate::roi_pool) struct Workspace(stream) {
+        stream: Stream,
+        marks: Marks,
+        point_boxes: PointBoxes,
+        words: Buffer<u32>,
+        totals: Buffer<i32>,
+    }
 }
 
 impl Workspace {
-    pub(in crate::roi_pool) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            marks: Marks::new(stream)?,
-            point_boxes: PointBoxes::new(stream)?,
-            words: stream.alloc(0)?,
-            totals: stream.alloc(0)?,
-        })
-    }
-
     pub(in crate::roi_pool) fn part(
         &mut self,
         scene: &Scene<'_>,

@@ -10,7 +10,7 @@ pub(super) use inside::Workspace as InsideWorkspace;
 
 use super::arrays::Extent;
 use super::{RoiPoolParams, RoiPooled, Scene};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::{Argument, Error, Result, Rows};
 use marks::Marks;
 use pointmill_kernels::roi_pool as kernels;
@@ -28,22 +28,23 @@ const MAX_PAIRS: u64 = if cfg!(test) { 1 << 20 } else { (1 << 30) - 1 };
 const MAX_BLOCKS: u32 = i32::MAX as u32;
 /// Most bits of a voxel's id that one pass sorts by.
 const DIGIT_BITS: u32 = kernels::DIGIT_BITS;
-/// Memory that calls use again.
-#[derive(Debug)]
-pub(super) struct Workspace {
-    stream: Stream,
-    marks: Marks,
-    /// Five numbers for each box.
-    box_lists: Buffer<u32>,
-    list_points: Buffer<u32>,
-    list_voxels: Buffer<u32>,
-    records: Buffer<[u32; 4]>,
-    used: Buffer<u64>,
-    /// Room for pairs in the three lists.
-    capacity: usize,
-    features: Buffer<u8>,
-    located: Located,
-    gradient: backward::Workspace,
+workspace! {
+    /// Memory that calls use again.
+    pub(super) struct Workspace(stream) {
+        stream: Stream,
+        marks: Marks,
+        /// Five numbers for each box.
+        box_lists: Buffer<u32>,
+        list_points: Buffer<u32>,
+        list_voxels: Buffer<u32>,
+        records: Buffer<[u32; 4]>,
+        used: Buffer<u64> = stream.alloc(1)?,
+        /// Room for pairs in the three lists.
+        capacity: usize = 0,
+        features: Buffer<u8>,
+        located: Located = Located::default(),
+        gradient: backward::Workspace,
+    }
 }
 
 /// Sizes of the located scene.
@@ -60,22 +61,6 @@ struct Located {
 }
 
 impl Workspace {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            marks: Marks::new(stream)?,
-            box_lists: stream.alloc(0)?,
-            list_points: stream.alloc(0)?,
-            list_voxels: stream.alloc(0)?,
-            records: stream.alloc(0)?,
-            used: stream.alloc(1)?,
-            capacity: 0,
-            features: stream.alloc(0)?,
-            located: Located::default(),
-            gradient: backward::Workspace::new(stream)?,
-        })
-    }
-
     /// Finds the lists. Waits where there may be too little room for them.
     pub(super) fn locate(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         self.reserve(scene, params)?;
