@@ -1,7 +1,7 @@
 //! Clouds about a centre of their own, on the device.
 
 use crate::device::{Buffer, Stream, workspace};
-use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
+use crate::icp::cloud::{CenteredCloud, around, too_far, unit_normal};
 use crate::icp::result::Dropped;
 use crate::{Argument, Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Clouds, Head, Place4};
@@ -12,8 +12,8 @@ use std::ptr::{null, null_mut};
 use std::slice::from_ref;
 
 workspace! {
-    /// The finite points of a cloud, or of clouds side by side, about the centre of each; each point
-    /// with its index in its cloud.
+    /// The finite points of a cloud, or of clouds side by side, about the centre of each; each
+    /// point with its index in its cloud.
     pub(super) struct Cloud(stream) {
         stream: Stream,
         /// Clouds of the host.
@@ -112,14 +112,7 @@ impl Cloud {
     pub(super) fn upload(&mut self, points: &[[f32; 3]]) -> Result<()> {
         let places: Vec<Place4> = memory::collect(points.iter().enumerate().map(|(i, p)| place(*p, i as u32)))?;
         self.points.put(&places)?;
-        let mut low = [f32::INFINITY; 3];
-        let mut high = [f32::NEG_INFINITY; 3];
-        for p in points {
-            for axis in 0..3 {
-                low[axis] = low[axis].min(p[axis]);
-                high[axis] = high[axis].max(p[axis]);
-            }
-        }
+        let (low, high) = around(points.iter().copied());
         self.room = places.len();
         self.known = vec![Head { kept: places.len() as u32, ..Head::around(low, high) }];
         self.heads.write(&self.known)

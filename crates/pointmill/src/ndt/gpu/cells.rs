@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::device::{Buffer, Stream};
+use crate::ndt::cells::each_array;
 use crate::ndt::{NdtCells, NdtReport};
 use pointmill_kernels::ndt::CellArrays;
 
@@ -36,13 +37,4 @@ macro_rules! cells {
     };
 }
 
-cells! {
-    coords: [i32; 3],
-    counts: u32,
-    mean_local: [f64; 3],
-    mean: [f64; 3],
-    covariance: [f64; 6],
-    inverse: [f64; 6],
-    eigenvalues: [f64; 3],
-    normal: [f64; 3],
-}
+each_array!(cells);

@@ -30,8 +30,8 @@ workspace! {
     pub(in crate::ndt) struct Grid(stream) {
         stream: Stream,
         len: u32 = 0,
-        cells: Cells = Cells::upload(stream, &NdtCells::default())?,
-        lines: Lines,
+        pub(super) cells: Cells = Cells::upload(stream, &NdtCells::default())?,
+        pub(super) lines: Lines,
         work: Mutex<Work> = Mutex::new(Work::new(stream)?),
     }
 }
@@ -95,14 +95,6 @@ impl Grid {
         self.len = 0;
         self.cells.reserve(n as usize)?;
         self.lines.reserve(n as usize, around)
-    }
-
-    pub(super) fn arrays(&self) -> kernels::CellArrays {
-        self.cells.arrays()
-    }
-
-    pub(super) const fn lines(&self) -> &Lines {
-        &self.lines
     }
 
     pub(in crate::ndt) fn set_len(&mut self, len: usize) {

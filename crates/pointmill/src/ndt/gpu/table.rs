@@ -430,8 +430,8 @@ impl Table {
                 lattice: self.lattice,
                 params,
                 min_points,
-                cells: grid.arrays(),
-                lines: grid.lines().argument(),
+                cells: grid.cells.arrays(),
+                lines: grid.lines.argument(),
                 tiles: Tiles { words: self.tiles.pointer() },
                 totals: self.finish_totals.pointer(),
             };

@@ -15,8 +15,8 @@ workspace! {
     pub(super) struct Workspace(stream) {
         /// For each mode, whether the entries are those of the located scene.
         known: [bool; 2] = [false; 2],
-        /// Whether a graph may make other lists without a word to the host, so that entries are never
-        /// known.
+        /// Whether a graph may make other lists without a word to the host, so that entries are
+        /// never known.
         replayed: bool = false,
         words: Buffer<u32>,
         point_boxes: PointBoxes,

@@ -114,9 +114,9 @@ impl Workspace {
             return Ok(());
         }
         let args = kernels::CropArgs {
-            counts: self.marks.counts(),
-            marks: self.marks.marks(),
-            tiles: self.marks.tiles(),
+            counts: self.marks.counts.pointer(),
+            marks: self.marks.marks.pointer(),
+            tiles: self.marks.tiles,
             row_splits: out.row_splits.pointer(),
             indices: out.indices.pointer(),
         };
@@ -129,12 +129,12 @@ impl Workspace {
 fn enqueue_totals(marks: &Marks, scene: &Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
     out.reserve(scene.num_boxes())?;
     let args = kernels::BoxTotalsArgs {
-        counts: marks.counts(),
+        counts: marks.counts.pointer(),
         boxes: scene.num_boxes() as u32,
-        tiles: marks.tiles(),
+        tiles: marks.tiles,
         totals: out.pointer().cast(),
     };
-    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, marks.stream().enough_blocks(8));
+    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, marks.stream.enough_blocks(8));
     // SAFETY: room was made; the counts are queued before, on the same stream.
-    unsafe { marks.stream().launch::<kernels::BoxTotals>(blocks, args) }
+    unsafe { marks.stream.launch::<kernels::BoxTotals>(blocks, args) }
 }

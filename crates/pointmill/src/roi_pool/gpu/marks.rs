@@ -11,14 +11,14 @@ use std::ptr::{null, null_mut};
 workspace! {
     /// Memory for boxes, points and marks.
     pub(super) struct Marks(stream) {
-        stream: Stream,
+        pub(super) stream: Stream,
         boxes: Buffer<u8>,
         points: Buffer<u8>,
         ranges: Uploaded,
-        prepared: Buffer<u32>,
-        marks: Buffer<u32>,
-        counts: Buffer<u32>,
-        tiles: u32 = 1,
+        pub(super) prepared: Buffer<u32>,
+        pub(super) marks: Buffer<u32>,
+        pub(super) counts: Buffer<u32>,
+        pub(super) tiles: u32 = 1,
     }
 }
 
@@ -109,26 +109,6 @@ impl Marks {
         unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
         Ok((boxes, points))
     }
-
-    pub(super) const fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    pub(super) const fn tiles(&self) -> u32 {
-        self.tiles
-    }
-
-    pub(super) fn prepared(&self) -> *mut u32 {
-        self.prepared.pointer()
-    }
-
-    pub(super) fn marks(&self) -> *mut u32 {
-        self.marks.pointer()
-    }
-
-    pub(super) fn counts(&self) -> *mut u32 {
-        self.counts.pointer()
-    }
 }
 
 /// What is made of marks.
@@ -196,8 +176,8 @@ impl PointBoxes {
         let args = kernels::PointBoxesArgs {
             boxes,
             n,
-            tiles: marks.tiles(),
-            marks: marks.marks(),
+            tiles: marks.tiles,
+            marks: marks.marks.pointer(),
             words: words.pointer(),
             ranked: u32::from(ranked),
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },

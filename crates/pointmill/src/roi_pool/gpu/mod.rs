@@ -11,7 +11,7 @@ pub(super) use inside::Workspace as InsideWorkspace;
 use super::arrays::Extent;
 use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream, workspace};
-use crate::{Argument, Error, Result, Rows};
+use crate::{Argument, Error, Result, Rows, ensure};
 use marks::Marks;
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
@@ -191,10 +191,10 @@ impl Workspace {
         let args = kernels::CollectArgs {
             boxes: boxes_arg,
             points: points_arg,
-            tiles: self.marks.tiles(),
-            prepared: self.marks.prepared(),
-            marks: self.marks.marks(),
-            counts: self.marks.counts(),
+            tiles: self.marks.tiles,
+            prepared: self.marks.prepared.pointer(),
+            marks: self.marks.marks.pointer(),
+            counts: self.marks.counts.pointer(),
             out: params.out_size,
             keep,
             passes,
@@ -233,11 +233,8 @@ fn boxes_of_block(boxes: u32, runs: u64, enough: u64) -> u32 {
 
 /// Refuses more pairs than offsets can count.
 fn check_pairs(pairs: u64) -> Result<()> {
-    if pairs <= MAX_PAIRS {
-        return Ok(());
-    }
-    let expected = format!("at most {MAX_PAIRS} pairs of a box and a point inside");
-    Err(Error::argument(Argument::Scene, expected, pairs))
+    let expected = format_args!("at most {MAX_PAIRS} pairs of a box and a point inside");
+    ensure(pairs <= MAX_PAIRS, Argument::Scene, expected, pairs)
 }
 
 /// Whether rows of so many values can be read four values at a time.

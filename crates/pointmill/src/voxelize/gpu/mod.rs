@@ -26,8 +26,8 @@ use std::ptr::{null, null_mut};
 workspace! {
     /// Memory that calls use again.
     ///
-    /// Between calls the tables and the slots are empty (all ones), and the sets of cells (all zero):
-    /// the kernels empty what they used, which is far less than there is.
+    /// Between calls the tables and the slots are empty (all ones), and the sets of cells (all
+    /// zero): the kernels empty what they used, which is far less than there is.
     pub(super) struct Workspace(stream) {
         stream: Stream,
         points: Buffer<u8>,
@@ -37,8 +37,8 @@ workspace! {
         cells: cells::Memory,
         /// Zero between calls.
         lost: Buffer<u32> = stream.upload(&[0])?,
-        /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is under
-        /// way, and after one that failed.
+        /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is
+        /// under way, and after one that failed.
         clean: bool = true,
         /// Entries minus one of a table that is too small.
         #[cfg(test)]
