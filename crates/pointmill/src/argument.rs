@@ -1,118 +1,29 @@
 //! The arguments that errors name.
 
-use pointmill_core::names;
+/// Declares the enum once, each argument with its name.
+macro_rules! arguments {
+    ($(#[$meta:meta])* $($variant:ident = $name:literal,)+) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[allow(missing_docs, reason = "each is the name of an argument")]
+        pub enum Argument {
+            $($variant,)+
+        }
 
-/// The argument that an operator refuses, under the name it has in Rust.
-///
-/// ```
-/// use pointmill::{Argument, Device, Error};
-/// let refused = Device::cpu_with_threads(0).unwrap_err();
-/// assert!(matches!(refused, Error::Argument { argument: Argument::Threads, .. }));
-/// assert!(refused.to_string().starts_with("threads: expected 1 to 1024"));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "each is the name of an argument")]
-pub enum Argument {
-    Argmax,
-    Arrays,
-    Base,
-    BoxSplits,
-    Boxes,
-    Buffer,
-    Builder,
-    Capacity,
-    Cells,
-    Channels,
-    Columns,
-    Data,
-    Deltas,
-    Device,
-    Earlier,
-    Edge,
-    EigenRatio,
-    Epsilon,
-    Estimate,
-    Features,
-    GradFeatures,
-    GradPooled,
-    Grid,
-    Guess,
-    Index,
-    Input,
-    K,
-    Keys,
-    Layout,
-    Len,
-    Margin,
-    Matrix,
-    MaxDistance,
-    MaxIterations,
-    MaxPoints,
-    MaxPointsPerVoxel,
-    MaxRange,
-    MaxRejections,
-    MaxResults,
-    MaxTimeDifference,
-    MaxVoxels,
-    Memory,
-    Metric,
-    MinConfirmed,
-    MinExplained,
-    MinMargin,
-    MinNvtl,
-    MinPoints,
-    MinRange,
-    N,
-    Neighbours,
-    Odometry,
-    Origin,
-    Other,
-    Out,
-    OutSize,
-    OutSizeX,
-    OutSizeY,
-    OutSizeZ,
-    OutputsVoxels,
-    Part,
-    PointSplits,
-    Points,
-    Pooled,
-    Pose,
-    Poses,
-    Radius,
-    Range,
-    Region,
-    Resolution,
-    Robust,
-    RobustWidth,
-    RowSplits,
-    Scale,
-    Scan,
-    Scene,
-    SearchRadius,
-    Searcher,
-    Seconds,
-    SegmentEvery,
-    SegmentLengths,
-    SensorHeight,
-    Source,
-    StepSize,
-    StepTolerance,
-    Stream,
-    Target,
-    TargetFromSource,
-    TargetNormals,
-    Threads,
-    Times,
-    Truth,
-    Values,
-    VoxelSize,
-    Voxels,
-    YawRange,
+        pointmill_core::names!(Argument { $($variant = $name),+ });
+    };
 }
 
-names!(Argument {
+arguments! {
+    /// The argument that an operator refuses, under the name it has in Rust.
+    ///
+    /// ```
+    /// use pointmill::{Argument, Device, Error};
+    /// let refused = Device::cpu_with_threads(0).unwrap_err();
+    /// assert!(matches!(refused, Error::Argument { argument: Argument::Threads, .. }));
+    /// assert!(refused.to_string().starts_with("threads: expected 1 to 1024"));
+    /// ```
     Argmax = "argmax",
     Arrays = "arrays",
     Base = "base",
@@ -209,4 +120,4 @@ names!(Argument {
     VoxelSize = "voxel_size",
     Voxels = "voxels",
     YawRange = "yaw_range",
-});
+}

@@ -9,7 +9,7 @@ mod any;
 pub use any::{AnyArray, AnyBuffer, Value};
 
 use crate::device::{Buffer, Output, Stream};
-use crate::{Argument, Error, Result};
+use crate::{Argument, Result, ensure};
 use pointmill_core::array::{Dtype, NamedArrays, Values};
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -137,10 +137,8 @@ impl<K: ArrayName> Arrays<K> {
         let own =
             |stream: &Stream| self.stream.same_queue(stream) && self.stream.device().same_memory(&stream.device());
         let streams = other.buffers.iter().flatten().map(AnyBuffer::stream);
-        if !streams.chain([&other.stream]).all(own) {
-            let expected = "arrays of the stream of the result";
-            return Err(Error::argument(Argument::Arrays, expected, "arrays of another one"));
-        }
+        let expected = "arrays of the stream of the result";
+        ensure(streams.chain([&other.stream]).all(own), Argument::Arrays, expected, "arrays of another one")?;
         Ok(std::mem::replace(self, other))
     }
 

@@ -86,6 +86,12 @@ impl Error {
     }
 }
 
+/// Refuses an argument that is not as expected; words for it are made then alone.
+#[inline]
+pub(crate) fn ensure(ok: bool, argument: Argument, expected: impl ToString, got: impl ToString) -> Result<()> {
+    if ok { Ok(()) } else { Err(Error::argument(argument, expected.to_string(), got)) }
+}
+
 /// A pose that is refused is an [`Error::Argument`].
 impl From<NotRigid> for Error {
     fn from(why: NotRigid) -> Self {

@@ -53,6 +53,7 @@ pub use device::TwinFault;
 pub use device::{
     Buffer, Device, DeviceInfo, Embedded, EmbeddedModule, Event, Graph, Stream, num_threads, set_num_threads,
 };
+pub(crate) use error::ensure;
 pub use error::{Error, Result};
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays, Values};
 pub use pointmill_core::record;

@@ -4,7 +4,7 @@
 //! holds what only one operator returns: an [`icp::Fit`](crate::icp::Fit) or an
 //! [`NdtFit`](crate::ndt::NdtFit).
 
-use crate::{Argument, Error, Pose, Result};
+use crate::{Argument, Pose, Result, ensure};
 use pointmill_core::{names, record_without_serde};
 
 /// Why an alignment ended.
@@ -149,8 +149,5 @@ impl<Fit: schemars::JsonSchema> schemars::JsonSchema for Registration<Fit> {
 /// Refuses a pose that is not rigid, as arithmetic with infinite numbers makes one.
 #[doc(hidden)]
 pub fn check_pose(argument: Argument, pose: &Pose) -> Result<()> {
-    if pose.is_rigid() {
-        return Ok(());
-    }
-    Err(Error::argument(argument, "a finite rigid transform", format!("{:?}", pose.matrix())))
+    ensure(pose.is_rigid(), argument, "a finite rigid transform", format_args!("{:?}", pose.matrix()))
 }

@@ -7,7 +7,7 @@ pub(crate) use element::Feature;
 pub use half::{bf16, f16};
 
 use crate::device::{Buffer, Device, Stream};
-use crate::{Argument, Error, PointCloud, Points, Pose, Result, memory, par};
+use crate::{Argument, Error, PointCloud, Points, Pose, Result, ensure, memory, par};
 use pointmill_core::ElementType;
 use pointmill_core::array::Dtype;
 use pointmill_core::rigid::subtract;
@@ -66,19 +66,19 @@ pub enum Values<'a> {
 }
 
 impl<'a> Rows<'a> {
+    const fn of(values: Values<'a>, len: usize, columns: usize) -> Self {
+        Self { values, origin: None, shift: None, len, columns }
+    }
+
     /// Rows of `columns` values in host memory.
     ///
     /// # Errors
     /// No columns, or a length that is not a whole number of rows.
     pub fn new<E: Element>(values: &'a [E], columns: usize) -> Result<Self> {
-        if columns == 0 {
-            return Err(Error::argument(Argument::Columns, "at least 1", columns));
-        }
-        if !values.len().is_multiple_of(columns) {
-            let expected = format!("whole rows of {columns} values ([N, {columns}] row-major)");
-            return Err(Error::argument(Argument::Values, expected, values.len()));
-        }
-        Ok(Self { values: E::values(values), origin: None, shift: None, len: values.len() / columns, columns })
+        ensure(columns != 0, Argument::Columns, "at least 1", columns)?;
+        let expected = format_args!("whole rows of {columns} values ([N, {columns}] row-major)");
+        ensure(values.len().is_multiple_of(columns), Argument::Values, expected, values.len())?;
+        Ok(Self::of(E::values(values), values.len() / columns, columns))
     }
 
     /// [`Rows::new`] of `f32`, for literals.
@@ -102,17 +102,15 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// No columns, or a buffer that has fewer values.
     pub fn on_device<E: Element>(buffer: &'a Buffer<E>, len: usize, columns: usize) -> Result<Self> {
-        if columns == 0 {
-            return Err(Error::argument(Argument::Columns, "at least 1", columns));
-        }
-        if len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
-            return Err(Error::argument(Argument::Buffer, format!("{len} x {columns} values"), buffer.len()));
-        }
+        ensure(columns != 0, Argument::Columns, "at least 1", columns)?;
+        let expected = format_args!("{len} x {columns} values");
+        let got = buffer.len();
+        ensure(len.checked_mul(columns).is_some_and(|values| values <= buffer.len()), Argument::Buffer, expected, got)?;
         let values = match buffer.as_slice() {
             Some(values) => E::values(&values[..len * columns]),
             None => Values::Device { address: buffer.device_pointer(), stream: buffer.stream(), dtype: E::DTYPE },
         };
-        Ok(Self { values, origin: None, shift: None, len, columns })
+        Ok(Self::of(values, len, columns))
     }
 
     /// The points about an origin. Of `f32` each stands for `origin + point`, rounded once to
@@ -129,9 +127,7 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// An origin that is not finite; values of another type than `f32` and `f64`.
     pub fn about(self, origin: [f64; 3]) -> Result<Self> {
-        if !origin.iter().all(|o| o.is_finite()) {
-            return Err(Error::argument(Argument::Origin, "three finite numbers", format!("{origin:?}")));
-        }
+        check_origin(origin)?;
         self.check_type(Argument::Points, &[Dtype::F32, Dtype::F64])?;
         let shift = (self.dtype() == Dtype::F32).then_some(origin);
         Ok(Self { origin: Some(origin), shift, ..self })
@@ -236,12 +232,8 @@ impl<'a> Rows<'a> {
     #[doc(hidden)]
     pub fn check_points(&self, argument: Argument, stream: &Stream) -> Result<()> {
         self.check_type(argument, &[Dtype::F32, Dtype::F64])?;
-        if self.columns < 3 {
-            return Err(Error::argument(argument, "at least 3 columns: x, y, z first", self.columns));
-        }
-        if self.len >= 1 << 31 {
-            return Err(Error::argument(argument, "fewer than 2^31 points", self.len));
-        }
+        ensure(self.columns >= 3, argument, "at least 3 columns: x, y, z first", self.columns)?;
+        ensure(self.len < 1 << 31, argument, "fewer than 2^31 points", self.len)?;
         self.check_device(argument, stream)
     }
 
@@ -256,10 +248,7 @@ impl<'a> Rows<'a> {
     /// Checks that work on `stream` can reach the values, also when it is recorded in a graph.
     fn check_device(&self, argument: Argument, stream: &Stream) -> Result<()> {
         match self.values {
-            Values::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
-                Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
-            }
-            Values::Device { .. } => Ok(()),
+            Values::Device { stream: own, .. } => stream.check_memory(argument, "memory of", own),
             _ => stream.check_not_capturing(argument, "memory of the device", "a host slice"),
         }
     }
@@ -273,18 +262,15 @@ impl<'a> Rows<'a> {
             Values::Bf16(values) => bytemuck::cast_slice(values),
             Values::Device { address, .. } => return Ok(address as *const T),
         };
-        staging.reserve(bytes.len())?;
-        staging.write(bytes)?;
+        staging.put(bytes)?;
         Ok(staging.pointer().cast_const().cast())
     }
 
     /// Checks that [`Rows::staged`] can shift the points where they are.
     pub(crate) fn check_shift(&self) -> Result<()> {
-        if self.dtype() == Dtype::F64 && self.shift.is_some() && self.stream().is_some() {
-            let expected = "points of f64 in host memory, or points of f32, about an origin";
-            return Err(Error::argument(Argument::Points, expected, "points of f64 on a device"));
-        }
-        Ok(())
+        let shifts = self.dtype() != Dtype::F64 || self.shift.is_none() || self.stream().is_none();
+        let expected = "points of f64 in host memory, or points of f32, about an origin";
+        ensure(shifts, Argument::Points, expected, "points of f64 on a device")
     }
 
     /// Checked points as kernels take them. Host points are first copied to `staging`, of wide rows
@@ -337,13 +323,7 @@ fn packed<T: bytemuck::Pod + Send>(
 
 impl<'a> From<Points<'a>> for Rows<'a> {
     fn from(points: Points<'a>) -> Self {
-        Self {
-            values: Values::F32(points.data()),
-            origin: None,
-            shift: None,
-            len: points.len(),
-            columns: points.columns(),
-        }
+        Self::of(Values::F32(points.data()), points.len(), points.columns())
     }
 }
 
@@ -358,7 +338,7 @@ impl<'a> From<&'a PointCloud> for Rows<'a> {
 impl<'a, E: Element, const C: usize> From<&'a [[E; C]]> for Rows<'a> {
     fn from(rows: &'a [[E; C]]) -> Self {
         const { assert!(C > 0, "a row has at least one value") };
-        Self { values: E::values(rows.as_flattened()), origin: None, shift: None, len: rows.len(), columns: C }
+        Self::of(E::values(rows.as_flattened()), rows.len(), C)
     }
 }
 
@@ -366,6 +346,12 @@ impl<'a, E: Element, const N: usize, const C: usize> From<&'a [[E; C]; N]> for R
     fn from(rows: &'a [[E; C]; N]) -> Self {
         rows.as_slice().into()
     }
+}
+
+/// Refuses an origin that is not finite.
+pub(crate) fn check_origin(origin: [f64; 3]) -> Result<()> {
+    let expected = "three finite numbers";
+    ensure(origin.iter().all(|o| o.is_finite()), Argument::Origin, expected, format_args!("{origin:?}"))
 }
 
 /// Checks where the samples of a batch of `rows` rows start.

@@ -13,7 +13,7 @@ pub use number::Scattered;
 pub use spread::spread;
 
 use crate::device::{Device, num_threads};
-use crate::{Argument, Error, Result, memory, par};
+use crate::{Argument, Error, Result, ensure, memory, par};
 use number::Number;
 use pointmill_core::names;
 use rayon::prelude::*;
@@ -81,9 +81,7 @@ impl RowLists {
     /// A number below -1 or not below `rows`, 2^32 values or more, out of memory.
     pub fn new<I: RowNumber>(index: &[I], rows: Option<usize>) -> Result<Self> {
         let most = check(index, rows)?;
-        if index.len() >= NONE as usize {
-            return Err(Error::argument(Argument::Index, "fewer than 2^32 - 1 numbers", index.len()));
-        }
+        ensure(index.len() < NONE as usize, Argument::Index, "fewer than 2^32 - 1 numbers", index.len())?;
         let rows = rows.unwrap_or((most + 1) as usize);
         // Counts go two places on, so that after their sum each row has the place of its next value
         // one place on, and its start where the sum ended when all are placed.
@@ -265,8 +263,5 @@ fn check<I: RowNumber>(index: &[I], rows: Option<usize>) -> Result<i64> {
 
 /// Refuses an array that has not so many rows.
 fn expect(argument: Argument, len: usize, rows: usize, columns: usize) -> Result<()> {
-    if rows.checked_mul(columns) == Some(len) {
-        return Ok(());
-    }
-    Err(Error::argument(argument, format!("{rows} x {columns} values"), len))
+    ensure(rows.checked_mul(columns) == Some(len), argument, format_args!("{rows} x {columns} values"), len)
 }

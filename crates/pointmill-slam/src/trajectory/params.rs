@@ -2,6 +2,7 @@
 
 use pointmill::{Argument, Error, Result};
 use pointmill_core::names;
+use pointmill_core::record::{Field, FieldType, Kind, Value};
 
 /// How the estimate is moved onto the truth before errors are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,12 +22,36 @@ names!(Alignment { None = "none", Se3 = "se3", Sim3 = "sim3" });
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Delta {
     /// So many poses.
     Frames(usize),
     /// So many metres along the truth. Of the later poses the one is taken whose distance is
     /// nearest, of equal ones the first; a pair that is off by more than a tenth is left out.
     Metres(f64),
+}
+
+/// One number of two, the other is none.
+impl FieldType for Delta {
+    const KIND: Kind = Kind::Record(&[
+        Field {
+            name: "frames",
+            doc: " Frames between the poses of a pair; none if they are metres apart.",
+            kind: Kind::Optional(&Kind::Integer),
+        },
+        Field {
+            name: "metres",
+            doc: " Metres between the poses of a pair along the truth; none if they are frames apart.",
+            kind: Kind::Optional(&Kind::Float),
+        },
+    ]);
+
+    fn value(&self) -> Value<'_> {
+        Value::Record(match *self {
+            Self::Frames(frames) => vec![Value::Integer(frames as u64), Value::None],
+            Self::Metres(metres) => vec![Value::None, Value::Float(metres)],
+        })
+    }
 }
 
 /// Parameters of an evaluation; plain values, checked by [`evaluate`](super::evaluate).

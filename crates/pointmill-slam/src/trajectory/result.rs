@@ -53,17 +53,18 @@ record! {
     }
 }
 
-/// Relative errors over one [`Delta`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct Relative {
-    /// How far apart the poses of a pair are.
-    pub delta: Delta,
-    /// The number of pairs; without any the errors are zeros.
-    pub pairs: usize,
-    /// How far the motion of the estimate is from the motion of the truth.
-    pub errors: PoseErrors,
+record! {
+    /// Relative errors over one [`Delta`].
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Relative {
+        /// How far apart the poses of a pair are.
+        pub delta: Delta,
+        /// The number of pairs; without any the errors are zeros.
+        pub pairs: usize,
+        /// How far the motion of the estimate is from the motion of the truth.
+        pub errors: PoseErrors,
+    }
 }
 
 record! {
@@ -124,24 +125,25 @@ record! {
     }
 }
 
-/// How far an estimate is from the truth.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct Evaluation {
-    /// What moved the estimate onto the truth; the identity without alignment.
-    pub alignment: Similarity,
-    /// Metres along the truth, over the poses that were compared.
-    pub length: f64,
-    /// Errors of the poses. The absolute trajectory error (ATE) is the root of the mean square of
-    /// the translation.
-    pub absolute: PoseErrors,
-    /// Relative pose errors (RPE), in the order of the parameters.
-    pub relative: Vec<Relative>,
-    /// The drift.
-    pub drift: Drift,
-    /// Each pair of poses, in the order of the truth.
-    pub frames: Vec<Frame>,
-    /// What is odd: turns that the positions do not determine.
-    pub warnings: Vec<String>,
+record! {
+    /// How far an estimate is from the truth.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Evaluation {
+        /// What moved the estimate onto the truth; the identity without alignment.
+        pub alignment: Similarity,
+        /// Metres along the truth, over the poses that were compared.
+        pub length: f64,
+        /// Errors of the poses. The absolute trajectory error (ATE) is the root of the mean square
+        /// of the translation.
+        pub absolute: PoseErrors,
+        /// Relative pose errors (RPE), in the order of the parameters.
+        pub relative: Vec<Relative>,
+        /// The drift.
+        pub drift: Drift,
+        /// Each pair of poses, in the order of the truth.
+        pub frames: Vec<Frame>,
+        /// What is odd: turns that the positions do not determine.
+        pub warnings: Vec<String>,
+    }
 }

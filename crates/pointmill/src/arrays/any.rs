@@ -1,7 +1,7 @@
 //! Arrays of any element type.
 
 use crate::device::{Buffer, Output, Stream};
-use crate::{Argument, Error, Result, bf16, f16, memory};
+use crate::{Argument, Error, Result, bf16, ensure, f16, memory};
 use bytemuck::{Pod, Zeroable};
 use pointmill_core::array::{ArrayView, Dtype, Values};
 
@@ -186,10 +186,8 @@ impl AnyBuffer {
     /// must be both before.
     pub(crate) fn reserve(&mut self, dtype: Dtype, len: usize) -> Result<()> {
         if self.dtype() != dtype {
-            if each!(self, buffer => buffer.is_foreign()) {
-                let expected = format!("memory of type {dtype}, as it is not pointmill's own");
-                return Err(Error::argument(Argument::Buffer, expected, self.dtype()));
-            }
+            let expected = format_args!("memory of type {dtype}, as it is not pointmill's own");
+            ensure(!each!(self, buffer => buffer.is_foreign()), Argument::Buffer, expected, self.dtype())?;
             *self = Self::with_len(self.stream(), dtype, len)?;
         }
         each!(self, buffer => buffer.reserve(len).map(drop))

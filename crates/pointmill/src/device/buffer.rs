@@ -4,7 +4,7 @@ use super::block::Block;
 use super::queue::Queue;
 use super::stream::Stream;
 use crate::memory::filled;
-use crate::{Argument, Error, Result};
+use crate::{Argument, Error, Result, ensure};
 use bytemuck::Pod;
 use std::fmt;
 use std::marker::PhantomData;
@@ -84,9 +84,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// A stream that is not of a GPU.
     pub unsafe fn from_raw_cuda(stream: &Stream, pointer: u64, len: usize) -> Result<Self> {
-        if stream.queue().is_none() {
-            return Err(Error::argument(Argument::Stream, "one of a GPU", stream.device()));
-        }
+        ensure(stream.queue().is_some(), Argument::Stream, "one of a GPU", stream.device())?;
         let memory = Memory::Device(Block::foreign(pointer, len.saturating_mul(size_of::<T>())));
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }
@@ -204,10 +202,8 @@ impl<T: Pod> Buffer<T> {
         if len <= self.len {
             return Ok(false);
         }
-        if self.is_foreign() {
-            let expected = format!("room for {len} elements in memory that is not pointmill's own");
-            return Err(Error::argument(Argument::Buffer, expected, self.len));
-        }
+        let expected = format_args!("room for {len} elements in memory that is not pointmill's own");
+        ensure(!self.is_foreign(), Argument::Buffer, expected, self.len)?;
         *self = self.stream.alloc(len)?;
         Ok(true)
     }
@@ -217,9 +213,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// More elements than the buffer has, a stream that is being captured, or a failed copy.
     pub fn write(&mut self, data: &[T]) -> Result<()> {
-        if data.len() > self.len {
-            return Err(Error::argument(Argument::Data, format!("at most {} elements", self.len), data.len()));
-        }
+        ensure(data.len() <= self.len, Argument::Data, format_args!("at most {} elements", self.len), data.len())?;
         let got = format_args!("{} elements", data.len());
         self.stream.check_not_capturing(Argument::Data, "nothing from the host", got)?;
         let data = bytemuck::cast_slice(data);
@@ -240,6 +234,12 @@ impl<T: Pod> Buffer<T> {
         Ok(())
     }
 
+    /// Writes elements, with more room where there is too little.
+    pub(crate) fn put(&mut self, data: &[T]) -> Result<()> {
+        self.reserve(data.len())?;
+        self.write(data)
+    }
+
     /// Queues a copy of the first `len` elements of another buffer of the same device.
     ///
     /// # Errors
@@ -252,9 +252,7 @@ impl<T: Pod> Buffer<T> {
     #[doc(hidden)]
     pub fn copy_part(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
         let most = self.len.min(other.len.saturating_sub(start));
-        if len > most {
-            return Err(Error::argument(Argument::Len, format!("at most {most}"), len));
-        }
+        ensure(len <= most, Argument::Len, format_args!("at most {most}"), len)?;
         // Memory of another device is refused below.
         let same = self.stream.device().same_memory(&other.stream.device());
         self.stream.clone().in_order(&[same.then_some(&other.stream)], || self.copy_queued(other, start, len))
@@ -303,9 +301,7 @@ impl<T: Pod> Buffer<T> {
     /// More elements than the buffer has, whatever the earlier work ran into, or host memory that
     /// is not there.
     pub fn read(&self, len: usize) -> Result<Vec<T>> {
-        if len > self.len {
-            return Err(Error::argument(Argument::Len, format!("at most {}", self.len), len));
-        }
+        ensure(len <= self.len, Argument::Len, format_args!("at most {}", self.len), len)?;
         let mut out = filled(len, T::zeroed())?;
         self.read_into(&mut out)?;
         Ok(out)
@@ -316,9 +312,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// As [`Buffer::read`].
     pub fn read_into(&self, out: &mut [T]) -> Result<()> {
-        if out.len() > self.len {
-            return Err(Error::argument(Argument::Len, format!("at most {}", self.len), out.len()));
-        }
+        ensure(out.len() <= self.len, Argument::Len, format_args!("at most {}", self.len), out.len())?;
         self.stream.check_not_capturing(Argument::Buffer, "one that can be awaited", "a read")?;
         match &self.memory {
             Memory::Host(data) => out.copy_from_slice(&data[..out.len()]),

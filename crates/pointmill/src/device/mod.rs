@@ -29,6 +29,7 @@ mod threads;
 #[cfg(feature = "twin")]
 mod twin;
 mod uploaded;
+mod workspace;
 
 pub use buffer::Buffer;
 pub use embedded::{Embedded, EmbeddedModule};
@@ -49,3 +50,4 @@ pub(crate) use twin::Step;
 #[cfg(feature = "twin")]
 pub use twin::TwinFault;
 pub(crate) use uploaded::Uploaded;
+pub(crate) use workspace::{OnStream, workspace};

@@ -35,9 +35,7 @@ impl Stream {
         if self.same_queue(other) {
             return Ok(());
         }
-        if !self.device().same_memory(&other.device()) {
-            return Err(Error::argument(Argument::Other, format!("a stream of {}", self.device()), other.device()));
-        }
+        self.check_memory(Argument::Other, "a stream of", other)?;
         for stream in [self, other] {
             stream.check_not_capturing(Argument::Stream, "memory of one stream only", "memory of another stream")?;
         }

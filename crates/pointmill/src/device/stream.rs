@@ -3,7 +3,7 @@
 use super::machine::{Launch, Machine, RawStream};
 use super::processor::Device;
 use super::queue::Queue;
-use crate::{Argument, Error, Result};
+use crate::{Argument, Error, Result, ensure};
 use pointmill_kernels::{Kernel, Properties};
 use std::fmt;
 use std::sync::Arc;
@@ -107,10 +107,13 @@ impl Stream {
 
     /// Refuses what a graph cannot hold.
     pub(crate) fn check_not_capturing(&self, argument: Argument, expected: &str, got: impl ToString) -> Result<()> {
-        if !self.is_capturing()? {
-            return Ok(());
-        }
-        Err(Error::argument(argument, format!("{expected} (the stream records a graph)"), got))
+        ensure(!self.is_capturing()?, argument, format_args!("{expected} (the stream records a graph)"), got)
+    }
+
+    /// Refuses what is in memory of another device.
+    pub(crate) fn check_memory(&self, argument: Argument, expected: &str, other: &Self) -> Result<()> {
+        let (own, other) = (self.device(), other.device());
+        ensure(own.same_memory(&other), argument, format_args!("{expected} {own}"), &other)
     }
 
     /// Waits for all work of the device, and from then on refuses all work of this handle and its

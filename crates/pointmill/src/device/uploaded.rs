@@ -38,8 +38,7 @@ impl Uploaded {
                 self.recorded = false;
             }
             self.host.clear();
-            self.words.reserve(words.len())?;
-            self.words.write(&words)?;
+            self.words.put(&words)?;
             self.host = words;
         } else if stream.is_capturing()? {
             self.recorded = true;

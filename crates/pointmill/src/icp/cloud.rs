@@ -3,7 +3,7 @@
 use super::params::Metric;
 use super::result::Dropped;
 use crate::device::on_threads;
-use crate::{Argument, Error, Result, Rows, memory, par};
+use crate::{Argument, Error, Result, Rows, ensure, memory, par};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use pointmill_core::rigid::unit;
 use rayon::prelude::*;
@@ -94,18 +94,11 @@ impl CenteredCloud {
 
 /// Checks the caller's normals of a target.
 pub(super) fn check_normals(cloud: &Rows<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
-    if metric == Metric::PointToPoint {
-        let expected = "none: point-to-point does not use normals";
-        return Err(Error::argument(Argument::TargetNormals, expected, format!("{} normals", normals.len())));
-    }
-    if normals.len() != cloud.len() {
-        return Err(Error::argument(
-            Argument::TargetNormals,
-            format!("{} rows, as the target", cloud.len()),
-            normals.len(),
-        ));
-    }
-    Ok(())
+    let expected = "none: point-to-point does not use normals";
+    let got = format_args!("{} normals", normals.len());
+    ensure(metric != Metric::PointToPoint, Argument::TargetNormals, expected, got)?;
+    let expected = format_args!("{} rows, as the target", cloud.len());
+    ensure(normals.len() == cloud.len(), Argument::TargetNormals, expected, normals.len())
 }
 
 /// A normal of length one; zeros, which stand for no normal, for a vector without a direction.
@@ -118,6 +111,14 @@ pub(super) fn unit_normal(normal: [f32; 3]) -> [f32; 3] {
 pub(super) fn too_far(argument: Argument, index: usize) -> Error {
     let expected = format!("coordinates within {FARTHEST:e} m of the middle of the cloud");
     Error::argument(argument, expected, format!("point {index} of those that are finite"))
+}
+
+/// The corners of the box around points; of none it is inside out.
+#[inline]
+pub(super) fn around(points: impl Iterator<Item = [f32; 3]>) -> ([f32; 3], [f32; 3]) {
+    points.fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
+        ([0, 1, 2].map(|i| low[i].min(p[i])), [0, 1, 2].map(|i| high[i].max(p[i])))
+    })
 }
 
 /// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the

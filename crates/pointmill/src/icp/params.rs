@@ -1,6 +1,6 @@
 //! Parameters of alignments, their limits, and their checks.
 
-use crate::{Argument, Error, Result};
+use crate::{Argument, Error, Result, ensure};
 use pointmill_core::icp::nearest::{FARTHEST, limit};
 use pointmill_core::icp::neighbour_set::MAX_NEIGHBOURS;
 use pointmill_core::icp::termination::Rules;
@@ -125,21 +125,17 @@ impl IcpParams {
     pub fn validate(&self) -> Result<()> {
         for stage in self.stages() {
             limit_of(stage.max_distance)?;
-            if !(stage.voxel_size.is_finite() && stage.voxel_size >= 0.0) {
-                return Err(Error::argument(Argument::VoxelSize, "a finite size >= 0 m", stage.voxel_size));
-            }
+            let expected = "a finite size >= 0 m";
+            let got = stage.voxel_size;
+            ensure(stage.voxel_size.is_finite() && stage.voxel_size >= 0.0, Argument::VoxelSize, expected, got)?;
         }
         if let Some(width) = self.robust.width().filter(|width| !(width.is_finite() && *width > 0.0)) {
             return Err(Error::argument(Argument::Robust, "a finite width > 0 m", width));
         }
-        if self.step_tolerance.is_nan() || self.step_tolerance < 0.0 {
-            return Err(Error::argument(Argument::StepTolerance, "0 or more", self.step_tolerance));
-        }
-        if !(FEWEST_NEIGHBOURS..=MAX_NEIGHBOURS).contains(&self.neighbours) {
-            let expected = format!("{FEWEST_NEIGHBOURS} to {MAX_NEIGHBOURS}");
-            return Err(Error::argument(Argument::Neighbours, expected, self.neighbours));
-        }
-        Ok(())
+        ensure(self.step_tolerance >= 0.0, Argument::StepTolerance, "0 or more", self.step_tolerance)?;
+        let expected = format_args!("{FEWEST_NEIGHBOURS} to {MAX_NEIGHBOURS}");
+        let got = self.neighbours;
+        ensure((FEWEST_NEIGHBOURS..=MAX_NEIGHBOURS).contains(&self.neighbours), Argument::Neighbours, expected, got)
     }
 
     /// What ends a stage.
@@ -161,10 +157,7 @@ impl IcpParams {
 
 /// Checks the number of points of a cloud.
 pub(super) fn check_number(argument: Argument, n: usize) -> Result<()> {
-    if n > MAX_POINTS {
-        return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), n));
-    }
-    Ok(())
+    ensure(n <= MAX_POINTS, argument, format_args!("at most {MAX_POINTS} points"), n)
 }
 
 /// The key that neighbours within a distance are below.

@@ -10,7 +10,7 @@ use super::gpu;
 use super::params::{Search, check_number, limit_of};
 use crate::device::{Device, Stream};
 use crate::prim::BLOCK;
-use crate::{Argument, Dtype, Error, Result, Rows, memory, par};
+use crate::{Argument, Dtype, Result, Rows, ensure, memory, par};
 use pointmill_core::icp::nearest::{distance_of, index_of};
 use pointmill_core::icp::neighbour_set::{MAX_NEIGHBOURS, Nearest};
 use rayon::prelude::*;
@@ -243,7 +243,7 @@ impl Searcher {
                 format!("1 to {MAX_NEIGHBOURS} on a GPU (the CPU finds up to {MAX_NEIGHBOURS_ON_CPU})"),
             ),
         };
-        if (1..=most).contains(&k) { Ok(()) } else { Err(Error::argument(Argument::K, expected, k)) }
+        ensure((1..=most).contains(&k), Argument::K, expected, k)
     }
 
     /// The normal of each point from its `k` nearest points, itself included; see [`normals`].
@@ -296,10 +296,9 @@ pub fn normals<'a>(cloud: impl Into<Rows<'a>>, k: usize, device: &Device) -> Res
 /// Checks a cloud that is searched in `f32`.
 fn check(cloud: &Rows<'_>, stream: &Stream) -> Result<()> {
     cloud.check_points(Argument::Points, stream)?;
-    if cloud.dtype() == Dtype::F64 && cloud.stream().is_some() {
-        let expected = "points of f32 on a GPU, or points of f64 in host memory";
-        return Err(Error::argument(Argument::Points, expected, "points of f64 on a GPU"));
-    }
+    let searched = cloud.dtype() != Dtype::F64 || cloud.stream().is_none();
+    let expected = "points of f32 on a GPU, or points of f64 in host memory";
+    ensure(searched, Argument::Points, expected, "points of f64 on a GPU")?;
     check_number(Argument::Points, cloud.len())
 }
 
@@ -324,10 +323,7 @@ fn less(p: [f64; 3], centre: [f64; 3]) -> [f32; 3] {
 }
 
 fn check_k(k: usize) -> Result<()> {
-    if (1..=MAX_NEIGHBOURS).contains(&k) {
-        return Ok(());
-    }
-    Err(Error::argument(Argument::K, format!("1 to {MAX_NEIGHBOURS}"), k))
+    ensure((1..=MAX_NEIGHBOURS).contains(&k), Argument::K, format_args!("1 to {MAX_NEIGHBOURS}"), k)
 }
 
 /// At most `k` neighbours.

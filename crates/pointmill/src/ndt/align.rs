@@ -2,7 +2,7 @@
 
 use super::NdtFit;
 use crate::registration::{Registration, Status, check_pose};
-use crate::{Argument, Error, Pose, Result, Rows, memory};
+use crate::{Argument, Error, Pose, Result, Rows, ensure, memory};
 use pointmill_core::linear::inverse;
 use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, state};
 
@@ -45,9 +45,7 @@ impl NdtRegularization {
     /// The hold of a scan of so many points.
     fn hold(&self, points: usize) -> Result<NdtHold> {
         check_pose(Argument::Base, &self.base)?;
-        if !(self.scale.is_finite() && self.scale >= 0.0) {
-            return Err(Error::argument(Argument::Scale, "a finite number >= 0", self.scale));
-        }
+        ensure(self.scale.is_finite() && self.scale >= 0.0, Argument::Scale, "a finite number >= 0", self.scale)?;
         let [x, y, _] = self.base.translation();
         let [ahead, aside, _] = self.base.rotate([1.0, 0.0, 0.0]);
         let length = (ahead * ahead + aside * aside).sqrt();
@@ -77,9 +75,7 @@ impl NdtAlignParams {
     /// The limits for a scan of so many points, if they are in range.
     pub(super) fn limits(&self, points: usize) -> Result<NdtLimits> {
         for (argument, value) in [(Argument::StepSize, self.step_size), (Argument::Epsilon, self.epsilon)] {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::argument(argument, "a finite number > 0", value));
-            }
+            ensure(value.is_finite() && value > 0.0, argument, "a finite number > 0", value)?;
         }
         let max_iterations = u32::try_from(self.max_iterations)
             .map_err(|_| Error::argument(Argument::MaxIterations, "fewer than 2^32", self.max_iterations))?;

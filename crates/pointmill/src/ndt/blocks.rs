@@ -2,7 +2,7 @@
 
 use super::NdtMoments;
 use super::cpu::sum::Sums;
-use crate::{Argument, Error, Result, memory};
+use crate::{Argument, Result, ensure, memory};
 use pointmill_core::ndt::{MAX_CELL, cell_of};
 use std::collections::BTreeMap;
 
@@ -33,9 +33,7 @@ impl NdtMoments {
     /// An edge of no cells, or of more than the lattice has; out of memory.
     pub fn blocks(&self, edge: u32) -> Result<Vec<([i32; 2], Self)>> {
         let most = 2 * MAX_CELL as u32;
-        if !(1..=most).contains(&edge) {
-            return Err(Error::argument(Argument::Edge, format!("from 1 to {most} cells"), edge));
-        }
+        ensure((1..=most).contains(&edge), Argument::Edge, format_args!("from 1 to {most} cells"), edge)?;
         let block_of = |key: u64| {
             let [x, y, _] = cell_of(key);
             [y, x].map(|at| at.div_euclid(edge as i32))

@@ -1,10 +1,11 @@
 //! Clouds into a grid, on a device.
 
 use super::grid::Place;
-use super::moments::{check_origin, lattice_of, same};
+use super::moments::{lattice_of, same};
 use super::{NdtGrid, NdtMoments, NdtParams, gpu};
 use crate::device::{Device, Stream};
-use crate::{Argument, Error, Result, Rows};
+use crate::rows::check_origin;
+use crate::{Argument, Result, Rows};
 use pointmill_core::ndt::NdtLattice;
 
 /// The grid of a cloud in cells of `resolution` metres.
@@ -208,10 +209,7 @@ impl NdtBuilder {
     /// As [`NdtBuilder::finish`]; a grid on another device.
     pub fn finish_into(&mut self, grid: &mut NdtGrid) -> Result<()> {
         let stats = self.params.check()?;
-        if !grid.stream.device().same_memory(&self.stream.device()) {
-            let expected = format!("a grid on {}", self.stream.device());
-            return Err(Error::argument(Argument::Grid, expected, grid.stream.device()));
-        }
+        self.stream.check_memory(Argument::Grid, "a grid on", &grid.stream)?;
         match (&mut self.path, &mut grid.place) {
             (Path::Gpu(table), Place::Device(cells)) if self.stream.same_queue(&grid.stream) => {
                 grid.lattice = self.lattice;

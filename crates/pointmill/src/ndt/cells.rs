@@ -6,6 +6,23 @@ use crate::{Result, memory, par};
 use pointmill_core::ndt::{CellStats, Line, LinePlace, Moments, cell_of};
 use rayon::prelude::*;
 
+/// Gives a macro the arrays of [`NdtCells`] with the type of their rows.
+macro_rules! each_array {
+    ($with:ident) => {
+        $with! {
+            coords: [i32; 3],
+            counts: u32,
+            mean_local: [f64; 3],
+            mean: [f64; 3],
+            covariance: [f64; 6],
+            inverse: [f64; 6],
+            eigenvalues: [f64; 3],
+            normal: [f64; 3],
+        }
+    };
+}
+pub(super) use each_array;
+
 /// The cells of sums.
 pub(super) fn finish(moments: &NdtMoments, params: &NdtParams) -> Result<NdtCells> {
     let stats_params = params.check()?;
@@ -54,30 +71,21 @@ pub(super) fn finish(moments: &NdtMoments, params: &NdtParams) -> Result<NdtCell
 
 /// A copy of cells.
 pub(super) fn copied(cells: &NdtCells) -> Result<NdtCells> {
-    let NdtCells { coords, counts, mean_local, mean, covariance, inverse, eigenvalues, normal, report } = cells;
-    Ok(NdtCells {
-        coords: memory::collect(coords.iter().copied())?,
-        counts: memory::collect(counts.iter().copied())?,
-        mean_local: memory::collect(mean_local.iter().copied())?,
-        mean: memory::collect(mean.iter().copied())?,
-        covariance: memory::collect(covariance.iter().copied())?,
-        inverse: memory::collect(inverse.iter().copied())?,
-        eigenvalues: memory::collect(eigenvalues.iter().copied())?,
-        normal: memory::collect(normal.iter().copied())?,
-        report: *report,
-    })
+    macro_rules! copy {
+        ($($array:ident: $type:ty,)+) => {
+            NdtCells { $($array: memory::collect(cells.$array.iter().copied())?,)+ report: cells.report }
+        };
+    }
+    Ok(each_array!(copy))
 }
 
 /// Makes room for so many rows.
 fn room(cells: &mut NdtCells, rows: usize) -> Result<()> {
-    memory::room(&mut cells.coords, rows)?;
-    memory::room(&mut cells.counts, rows)?;
-    memory::room(&mut cells.mean_local, rows)?;
-    memory::room(&mut cells.mean, rows)?;
-    memory::room(&mut cells.covariance, rows)?;
-    memory::room(&mut cells.inverse, rows)?;
-    memory::room(&mut cells.eigenvalues, rows)?;
-    memory::room(&mut cells.normal, rows)
+    macro_rules! room {
+        ($($array:ident: $type:ty,)+) => { $(memory::room(&mut cells.$array, rows)?;)+ };
+    }
+    each_array!(room);
+    Ok(())
 }
 
 /// The lines of cells, by (z, y, x) of their places.

@@ -1,12 +1,13 @@
 //! A grid on its device: looking up, scoring, aligning.
 
 use super::align::{Task, about};
-use super::moments::check_origin;
+use super::cells::each_array;
 use super::near::Near;
 use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
-use crate::{Argument, Error, Pose, Result, Rows, memory, par};
+use crate::rows::check_origin;
+use crate::{Argument, Error, Pose, Result, Rows, ensure, memory, par};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
 use pointmill_core::ndt::{NdtLattice, in_lattice, key_of};
@@ -167,9 +168,7 @@ impl NdtGrid {
     /// A radius that is not finite and positive; points on another device; too many rows; out of
     /// memory.
     pub fn radius_search<'a>(&self, points: impl Into<Rows<'a>>, radius: f64) -> Result<NdtNeighbours> {
-        if !(radius.is_finite() && radius > 0.0) {
-            return Err(Error::argument(Argument::Radius, "a finite radius > 0 m", radius));
-        }
+        ensure(radius.is_finite() && radius > 0.0, Argument::Radius, "a finite radius > 0 m", radius)?;
         self.search(points.into(), Near::Within(radius))
     }
 
@@ -364,15 +363,14 @@ fn is_inverse(matrix: &[f64; 6], edge: f64) -> bool {
 /// Checks cells that come from outside.
 fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
     let len = cells.len();
-    let lengths =
-        [cells.counts.len(), cells.mean_local.len(), cells.mean.len(), cells.covariance.len(), cells.inverse.len()];
-    let others = [cells.eigenvalues.len(), cells.normal.len()];
-    if let Some(other) = lengths.iter().chain(&others).find(|other| **other != len) {
+    macro_rules! lengths {
+        ($($array:ident: $type:ty,)+) => { [$(cells.$array.len()),+] };
+    }
+    if let Some(other) = each_array!(lengths).into_iter().find(|other| *other != len) {
         return Err(Error::argument(Argument::Cells, format!("arrays of {len} rows"), format!("one of {other}")));
     }
-    if cells.report.voxels != len {
-        return Err(Error::argument(Argument::Cells, format!("a report of {len} voxels"), cells.report.voxels));
-    }
+    let expected = format_args!("a report of {len} voxels");
+    ensure(cells.report.voxels == len, Argument::Cells, expected, cells.report.voxels)?;
     if let Some(cell) = cells.coords.iter().find(|cell| !in_lattice(**cell)) {
         return Err(Error::argument(Argument::Cells, "coordinates from -2^20 to below 2^20", format!("{cell:?}")));
     }
@@ -384,14 +382,9 @@ fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
     for (row, cell) in cells.coords.iter().enumerate() {
         let center = lattice.center(*cell);
         let inside = (0..3).all(|i| (cells.mean[row][i] - center[i]).abs() <= edge * 0.500_000_1);
-        if !inside || !is_inverse(&cells.inverse[row], edge) {
-            let got = format!("mean {:?}, inverse {:?} in cell {cell:?}", cells.mean[row], cells.inverse[row]);
-            return Err(Error::argument(
-                Argument::Cells,
-                "means within their cells, and positive definite inverses",
-                got,
-            ));
-        }
+        let expected = "means within their cells, and positive definite inverses";
+        let got = format_args!("mean {:?}, inverse {:?} in cell {cell:?}", cells.mean[row], cells.inverse[row]);
+        ensure(inside && is_inverse(&cells.inverse[row], edge), Argument::Cells, expected, got)?;
     }
     Ok(())
 }

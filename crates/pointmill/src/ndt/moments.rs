@@ -3,7 +3,8 @@
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams, cells};
 use crate::device::on_threads;
-use crate::{Argument, Error, Result, Rows, memory};
+use crate::rows::check_origin;
+use crate::{Argument, Error, Result, Rows, ensure, memory};
 use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, cell_of, key_of};
 
 /// Sums over the points of each occupied cell.
@@ -121,10 +122,9 @@ impl NdtMoments {
     /// nothing was taken away then.
     pub fn subtract(&mut self, part: &Self) -> Result<()> {
         self.same_lattice(part)?;
-        if part.points > self.points || part.non_finite > self.non_finite {
-            let expected = format!("at most {} points, {} of them not finite", self.points, self.non_finite);
-            return Err(Error::argument(Argument::Part, expected, format!("{}, {}", part.points, part.non_finite)));
-        }
+        let fits = part.points <= self.points && part.non_finite <= self.non_finite;
+        let expected = format_args!("at most {} points, {} of them not finite", self.points, self.non_finite);
+        ensure(fits, Argument::Part, expected, format_args!("{}, {}", part.points, part.non_finite))?;
         self.sums = sum::subtract(&self.sums, &part.sums)?;
         self.points -= part.points;
         self.non_finite -= part.non_finite;
@@ -194,14 +194,6 @@ pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> 
         let got = format!("{} and {}", before[0], more[0]);
         Error::argument(Argument::Points, "fewer than 2^64 in all", got)
     })
-}
-
-/// Refuses an origin that is not finite.
-pub(super) fn check_origin(origin: [f64; 3]) -> Result<()> {
-    if origin.iter().all(|o| o.is_finite()) {
-        return Ok(());
-    }
-    Err(Error::argument(Argument::Origin, "three finite numbers", format!("{origin:?}")))
 }
 
 /// Refuses another lattice.

@@ -1,7 +1,7 @@
 //! Rows near points.
 
 use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, Result};
+use crate::{Argument, Result, ensure};
 
 /// Rows of a grid near points, as lists side by side, on the grid's device.
 ///
@@ -65,10 +65,8 @@ impl NdtNeighbours {
 
     /// How many elements the lists have so far, if they can have as many.
     pub(super) fn checked(total: u64) -> Result<u32> {
-        if total < 1 << 30 {
-            return Ok(total as u32);
-        }
-        Err(Error::argument(Argument::Points, "fewer than 2^30 rows near them in all", total))
+        ensure(total < 1 << 30, Argument::Points, "fewer than 2^30 rows near them in all", total)?;
+        Ok(total as u32)
     }
 
     /// The number of elements of all lists.

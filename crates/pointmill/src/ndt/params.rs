@@ -1,6 +1,6 @@
 //! How cells are made.
 
-use crate::{Argument, Error, Result};
+use crate::{Argument, Result, ensure};
 use pointmill_core::ndt::{Covariance, StatsParams};
 
 /// How cells become normal distributions.
@@ -37,12 +37,9 @@ impl NdtParams {
 
     /// The parameters of the arithmetic, if they are in range.
     pub(super) fn check(&self) -> Result<StatsParams> {
-        if self.min_points == 0 {
-            return Err(Error::argument(Argument::MinPoints, "at least 1", 0));
-        }
-        if !(0.0..1.0).contains(&self.eigen_ratio) {
-            return Err(Error::argument(Argument::EigenRatio, "0 or more, below 1", self.eigen_ratio));
-        }
+        ensure(self.min_points != 0, Argument::MinPoints, "at least 1", 0)?;
+        let expected = "0 or more, below 1";
+        ensure((0.0..1.0).contains(&self.eigen_ratio), Argument::EigenRatio, expected, self.eigen_ratio)?;
         Ok(StatsParams { covariance: self.covariance, eigen_ratio: self.eigen_ratio })
     }
 }

@@ -1,7 +1,7 @@
 //! Stable radix sort of pairs.
 
-use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, Result};
+use crate::device::{Buffer, OnStream, Stream};
+use crate::{Argument, Result, ensure};
 use bytemuck::Pod;
 use pointmill_kernels::Kernel;
 use pointmill_kernels::prim::Length;
@@ -59,6 +59,12 @@ pub fn passes_for(largest: u64) -> u32 {
     (u64::BITS - largest.leading_zeros()).div_ceil(kernels::DIGIT_BITS).max(1)
 }
 
+impl<K: SortKey> OnStream for Sorter<K> {
+    fn on(stream: &Stream) -> Result<Self> {
+        Self::new(stream)
+    }
+}
+
 impl<K: SortKey> Sorter<K> {
     const KEY_SIZE: u32 = size_of::<K>() as u32;
 
@@ -75,18 +81,10 @@ impl<K: SortKey> Sorter<K> {
     /// # Errors
     /// Buffers shorter than `n`, more than 2^30 - 1 pairs, the CPU as device, out of memory.
     pub fn sort_pairs(&mut self, keys: &mut Buffer<K>, values: &mut Buffer<u32>, n: usize) -> Result<()> {
-        if keys.len() < n {
-            return Err(Error::argument(Argument::Keys, format!("at least {n} elements"), keys.len()));
-        }
-        if values.len() < n {
-            return Err(Error::argument(Argument::Values, format!("at least {n} elements"), values.len()));
-        }
-        if n > kernels::MAX_LEN as usize {
-            return Err(Error::argument(Argument::N, format!("at most {}", kernels::MAX_LEN), n));
-        }
-        if keys.stream().device().is_cpu() {
-            return Err(Error::argument(Argument::Keys, "a buffer on a GPU", "cpu"));
-        }
+        ensure(keys.len() >= n, Argument::Keys, format_args!("at least {n} elements"), keys.len())?;
+        ensure(values.len() >= n, Argument::Values, format_args!("at least {n} elements"), values.len())?;
+        ensure(n <= kernels::MAX_LEN as usize, Argument::N, format_args!("at most {}", kernels::MAX_LEN), n)?;
+        ensure(!keys.stream().device().is_cpu(), Argument::Keys, "a buffer on a GPU", "cpu")?;
         let pairs = Pairs { keys: keys.pointer(), values: values.pointer() };
         let passes = (size_of::<K>() * 8) as u32 / kernels::DIGIT_BITS;
         let stream = self.state.stream().clone();

@@ -2,7 +2,7 @@
 
 use super::{PoolMode, Report, RoiLayout, RoiPoolParams};
 use crate::arrays::{AnyArray, ArraySpec, HostArrays, Shape, array_names};
-use crate::{Argument, Error, Result};
+use crate::{Argument, Result, ensure};
 use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
 
 array_names! {
@@ -82,11 +82,9 @@ impl Extent {
     pub(super) fn check_values(&self, rows: usize) -> Result<()> {
         let slots = if self.lists && self.layout == RoiLayout::Dense { self.slots() } else { 0 };
         let of_row = self.channels.max(slots);
-        if rows.checked_mul(of_row).is_some_and(|n| n < usize::MAX / 8) {
-            return Ok(());
-        }
-        let expected = format!("a result of fewer than {} values", usize::MAX / 8);
-        Err(Error::argument(Argument::Scene, expected, format!("{rows} rows of {of_row}")))
+        let expected = format_args!("a result of fewer than {} values", usize::MAX / 8);
+        let got = format_args!("{rows} rows of {of_row}");
+        ensure(rows.checked_mul(of_row).is_some_and(|n| n < usize::MAX / 8), Argument::Scene, expected, got)
     }
 
     /// Numbers that a row of `point_indices` has: the count and M points.

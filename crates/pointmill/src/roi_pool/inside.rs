@@ -2,7 +2,7 @@
 
 use super::{BoxParams, Scene, cpu, gpu};
 use crate::device::{Buffer, Output, Side, Stream};
-use crate::{Argument, Error, Result};
+use crate::{Argument, Result};
 
 /// Answers which points lie in which box, and keeps its memory between calls.
 ///
@@ -211,9 +211,6 @@ impl PointsInBoxes {
 
     fn check(&self, scene: &Scene<'_>, out: &Stream) -> Result<()> {
         scene.check(&self.stream)?;
-        if out.device().same_memory(&self.stream.device()) {
-            return Ok(());
-        }
-        Err(Error::argument(Argument::Out, format!("memory of {}", self.stream.device()), out.device()))
+        self.stream.check_memory(Argument::Out, "memory of", out)
     }
 }

@@ -44,7 +44,7 @@ pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 
 use crate::arrays::{AnyBuffer, ArraySpec, Arrays};
 use crate::device::{Buffer, Device, Side, Stream};
-use crate::{Argument, Dtype, Error, Result, Rows};
+use crate::{Argument, Dtype, Error, Result, Rows, ensure};
 use arrays::Extent;
 use scene::FEATURES;
 
@@ -179,9 +179,7 @@ impl RoiPooler {
     /// `pooled` from another device; out of memory.
     pub fn pool<'a>(&mut self, features: impl Into<Rows<'a>>, mode: PoolMode, pooled: &mut RoiPooled) -> Result<()> {
         let features = features.into();
-        if self.scene == 0 {
-            return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
-        }
+        ensure(self.scene != 0, Argument::Scene, "a located scene (RoiPooler::locate)", "none")?;
         self.check_features(self.len.1, &features, pooled)?;
         let extent = self.extent(self.len, &features, mode);
         let Self { stream, side, .. } = self;
@@ -257,22 +255,15 @@ impl RoiPooler {
 
     /// See [`interop::restore`](crate::interop::restore).
     pub(crate) fn restore(&self, pooled: &mut RoiPooled, dtype: Dtype, channels: usize, mode: PoolMode) -> Result<()> {
-        if self.scene == 0 {
-            return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
-        }
-        if self.params.layout == RoiLayout::Sparse {
-            return Err(Error::argument(Argument::Layout, "dense or CSR", "sparse"));
-        }
-        if !(1..=i32::MAX as usize).contains(&channels) {
-            return Err(Error::argument(Argument::Channels, format!("1 to {}", i32::MAX), channels));
-        }
-        check_same_device(Argument::Pooled, pooled.stream(), &self.stream)?;
+        ensure(self.scene != 0, Argument::Scene, "a located scene (RoiPooler::locate)", "none")?;
+        ensure(self.params.layout != RoiLayout::Sparse, Argument::Layout, "dense or CSR", "sparse")?;
+        let expected = format_args!("1 to {}", i32::MAX);
+        ensure((1..=i32::MAX as usize).contains(&channels), Argument::Channels, expected, channels)?;
+        self.stream.check_memory(Argument::Pooled, "memory of", pooled.stream())?;
         let extent = Extent { channels, dtype, mode, scene: self.scene, ..Extent::new(&self.params, self.len) };
         let values = if mode == PoolMode::Max { extent.voxels().saturating_mul(channels) } else { 0 };
         let room = pooled.arrays.get(RoiArray::Argmax).and_then(AnyBuffer::typed::<i32>).map_or(0, Buffer::len);
-        if room < values {
-            return Err(Error::argument(Argument::Argmax, format!("{values} values"), room));
-        }
+        ensure(room >= values, Argument::Argmax, format_args!("{values} values"), room)?;
         pooled.extent = extent;
         Ok(())
     }
@@ -306,19 +297,15 @@ impl RoiPooler {
         let extent = &pooled.extent;
         self.check_scene(pooled)?;
         grad.check(Argument::GradPooled, &self.stream, &FEATURES)?;
-        check_same_device(Argument::GradFeatures, grad_features.stream(), &self.stream)?;
-        if grad.columns() != extent.channels {
-            return Err(Error::argument(Argument::GradPooled, format!("{} channels", extent.channels), grad.columns()));
-        }
-        if grad.dtype() != extent.dtype {
-            let expected = format!("values of type {}", extent.dtype);
-            return Err(Error::argument(Argument::GradPooled, expected, grad.dtype()));
-        }
+        self.stream.check_memory(Argument::GradFeatures, "memory of", grad_features.stream())?;
+        let expected = format_args!("{} channels", extent.channels);
+        ensure(grad.columns() == extent.channels, Argument::GradPooled, expected, grad.columns())?;
+        let expected = format_args!("values of type {}", extent.dtype);
+        ensure(grad.dtype() == extent.dtype, Argument::GradPooled, expected, grad.dtype())?;
         // A sparse result's rows are counted on the device; a longer gradient is as good.
         let rows = if extent.layout == RoiLayout::Sparse { pooled.num_voxels()? } else { extent.voxels() };
-        if grad.len() < rows || (extent.layout != RoiLayout::Sparse && grad.len() > rows) {
-            return Err(Error::argument(Argument::GradPooled, format!("{rows} rows"), grad.len()));
-        }
+        let fits = grad.len() == rows || (extent.layout == RoiLayout::Sparse && grad.len() > rows);
+        ensure(fits, Argument::GradPooled, format_args!("{rows} rows"), grad.len())?;
         let Self { stream, side, .. } = self;
         side.fill(
             stream,
@@ -336,26 +323,18 @@ impl RoiPooler {
     }
 
     fn check_scene(&self, pooled: &RoiPooled) -> Result<()> {
-        if self.scene == 0 || pooled.extent.scene != self.scene {
-            let expected = "a result pooled from the scene that was located last";
-            return Err(Error::argument(Argument::Pooled, expected, "one of another scene"));
-        }
-        Ok(())
+        let known = self.scene != 0 && pooled.extent.scene == self.scene;
+        let expected = "a result pooled from the scene that was located last";
+        ensure(known, Argument::Pooled, expected, "one of another scene")
     }
 
     fn check_features(&self, points: usize, features: &Rows<'_>, pooled: &RoiPooled) -> Result<()> {
-        if features.len() != points {
-            return Err(Error::argument(
-                Argument::Features,
-                format!("{points} rows, one for each point"),
-                features.len(),
-            ));
-        }
-        if i32::try_from(features.columns()).is_err() {
-            return Err(Error::argument(Argument::Features, "fewer than 2^31 channels", features.columns()));
-        }
+        let expected = format_args!("{points} rows, one for each point");
+        ensure(features.len() == points, Argument::Features, expected, features.len())?;
+        let expected = "fewer than 2^31 channels";
+        ensure(i32::try_from(features.columns()).is_ok(), Argument::Features, expected, features.columns())?;
         features.check(Argument::Features, &self.stream, &FEATURES)?;
-        check_same_device(Argument::Pooled, pooled.stream(), &self.stream)
+        self.stream.check_memory(Argument::Pooled, "memory of", pooled.stream())
     }
 }
 
@@ -364,11 +343,4 @@ fn next_scene() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
-}
-
-fn check_same_device(argument: Argument, own: &Stream, stream: &Stream) -> Result<()> {
-    if own.device().same_memory(&stream.device()) {
-        return Ok(());
-    }
-    Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
 }

@@ -1,6 +1,6 @@
 //! Parameters of pooling and of boxes.
 
-use crate::{Argument, BoxOrigin, Error, Result};
+use crate::{Argument, BoxOrigin, Result, ensure};
 use pointmill_core::names;
 pub use pointmill_kernels::roi_pool::PoolMode;
 
@@ -95,18 +95,15 @@ impl RoiPoolParams {
     pub fn validate(&self) -> Result<()> {
         const AXES: [Argument; 3] = [Argument::OutSizeX, Argument::OutSizeY, Argument::OutSizeZ];
         for (axis, &n) in self.out_size.iter().enumerate() {
-            if !(1..=i32::MAX as u32).contains(&n) {
-                return Err(Error::argument(AXES[axis], format!("1 to {}", i32::MAX), n));
-            }
+            ensure((1..=i32::MAX as u32).contains(&n), AXES[axis], format_args!("1 to {}", i32::MAX), n)?;
         }
-        if self.out_size.iter().map(|&n| u128::from(n)).product::<u128>() > u128::from(MAX_VOXELS) {
-            let got = self.out_size.map(|n| n.to_string()).join(" x ");
-            return Err(Error::argument(Argument::OutSize, format!("at most {MAX_VOXELS} voxels a box"), got));
-        }
-        if self.max_points_per_voxel >= i32::MAX as u32 {
-            let expected = format!("0 to {}", i32::MAX - 1);
-            return Err(Error::argument(Argument::MaxPointsPerVoxel, expected, self.max_points_per_voxel));
-        }
+        let expected = format_args!("at most {MAX_VOXELS} voxels a box");
+        let got = self.out_size.map(|n| n.to_string()).join(" x ");
+        let voxels = self.out_size.iter().map(|&n| u128::from(n)).product::<u128>();
+        ensure(voxels <= u128::from(MAX_VOXELS), Argument::OutSize, expected, got)?;
+        let expected = format_args!("0 to {}", i32::MAX - 1);
+        let got = self.max_points_per_voxel;
+        ensure(self.max_points_per_voxel < i32::MAX as u32, Argument::MaxPointsPerVoxel, expected, got)?;
         self.boxes().validate()
     }
 }
@@ -128,9 +125,7 @@ impl BoxParams {
     /// # Errors
     /// A margin that is negative or not finite.
     pub fn validate(&self) -> Result<()> {
-        if !(self.margin.is_finite() && self.margin >= 0.0) {
-            return Err(Error::argument(Argument::Margin, "a finite margin >= 0 m", self.margin));
-        }
-        Ok(())
+        let expected = "a finite margin >= 0 m";
+        ensure(self.margin.is_finite() && self.margin >= 0.0, Argument::Margin, expected, self.margin)
     }
 }

@@ -1,7 +1,7 @@
 //! Boxes and points of one call, and what must hold of them.
 
 use crate::device::Stream;
-use crate::{Argument, Dtype, Error, Result, Rows, rows};
+use crate::{Argument, Dtype, Result, Rows, ensure, rows};
 
 /// Values a box has.
 pub(super) const BOX_COLUMNS: usize = 7;
@@ -86,30 +86,21 @@ impl<'a> Scene<'a> {
 
     pub(super) fn check(&self, stream: &Stream) -> Result<()> {
         let (boxes, points) = (&self.boxes, &self.points);
-        if boxes.columns() != BOX_COLUMNS {
-            let expected = "7 columns (cx, cy, cz, dx, dy, dz, heading)";
-            return Err(Error::argument(Argument::Boxes, expected, boxes.columns()));
-        }
-        if !(3..=MAX_COLUMNS).contains(&points.columns()) {
-            return Err(Error::argument(Argument::Points, format!("3 to {MAX_COLUMNS} columns"), points.columns()));
-        }
+        let expected = "7 columns (cx, cy, cz, dx, dy, dz, heading)";
+        ensure(boxes.columns() == BOX_COLUMNS, Argument::Boxes, expected, boxes.columns())?;
+        let expected = format_args!("3 to {MAX_COLUMNS} columns");
+        ensure((3..=MAX_COLUMNS).contains(&points.columns()), Argument::Points, expected, points.columns())?;
         for (name, input) in [(Argument::Boxes, boxes), (Argument::Points, points)] {
             input.check(name, stream, &FEATURES)?;
-            if input.len() > MAX_LEN {
-                return Err(Error::argument(name, format!("at most {MAX_LEN} rows"), input.len()));
-            }
+            ensure(input.len() <= MAX_LEN, name, format_args!("at most {MAX_LEN} rows"), input.len())?;
         }
-        if points.dtype() != boxes.dtype() {
-            let expected = format!("the boxes' type {}", boxes.dtype());
-            return Err(Error::argument(Argument::Points, expected, points.dtype()));
-        }
+        let expected = format_args!("the boxes' type {}", boxes.dtype());
+        ensure(points.dtype() == boxes.dtype(), Argument::Points, expected, points.dtype())?;
         let Some(batch) = &self.batch else { return Ok(()) };
         rows::check_splits(Argument::BoxSplits, batch.box_splits, boxes.len())?;
         rows::check_splits(Argument::PointSplits, batch.point_splits, points.len())?;
-        if batch.box_splits.len() != batch.point_splits.len() {
-            let expected = format!("as many values as box_splits, {}", batch.box_splits.len());
-            return Err(Error::argument(Argument::PointSplits, expected, batch.point_splits.len()));
-        }
-        Ok(())
+        let expected = format_args!("as many values as box_splits, {}", batch.box_splits.len());
+        let got = batch.point_splits.len();
+        ensure(batch.box_splits.len() == batch.point_splits.len(), Argument::PointSplits, expected, got)
     }
 }

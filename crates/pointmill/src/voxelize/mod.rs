@@ -29,7 +29,7 @@ pub use result::{Report, Voxels};
 
 use crate::arrays::{ArraySpec, Arrays};
 use crate::device::{Buffer, Device, Side, Stream};
-use crate::{Argument, Dtype, Error, Points, Result, Rows, VoxelGrid};
+use crate::{Argument, Dtype, Error, Points, Result, Rows, VoxelGrid, ensure};
 use arrays::Extent;
 pub use pointmill_kernels::voxelize::ScatterMode;
 
@@ -207,10 +207,7 @@ impl Voxelizer {
         let Self { params, grid, stream, side } = self;
         let job = Job { input, row_splits, params, grid };
         check_input(&job, stream)?;
-        if !voxels.stream().device().same_memory(&stream.device()) {
-            let expected = format!("a result on {}", stream.device());
-            return Err(Error::argument(Argument::Voxels, expected, voxels.stream().device()).into());
-        }
+        stream.check_memory(Argument::Voxels, "a result on", voxels.stream())?;
         let extent = Extent::new(&job);
         let made = stream.in_order_with(&[input.stream()], voxels, |voxels| {
             // Until all is done nothing can be read of it.
@@ -242,15 +239,10 @@ impl Voxelizer {
 /// A result without lists, features of another number of rows or on another device, out of memory.
 pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let features = features.into();
-    if !voxels.filled {
-        return Err(Error::argument(Argument::Voxels, "a result that a call has filled", "one without rows"));
-    }
-    if !voxels.extent.lists {
-        return Err(Error::argument(Argument::Voxels, "a result with lists (Outputs::lists)", "none"));
-    }
-    if features.len() != voxels.num_input_points() {
-        return Err(Error::argument(Argument::Features, format!("{} rows", voxels.num_input_points()), features.len()));
-    }
+    ensure(voxels.filled, Argument::Voxels, "a result that a call has filled", "one without rows")?;
+    ensure(voxels.extent.lists, Argument::Voxels, "a result with lists (Outputs::lists)", "none")?;
+    let expected = format_args!("{} rows", voxels.num_input_points());
+    ensure(features.len() == voxels.num_input_points(), Argument::Features, expected, features.len())?;
     let stream = voxels.stream();
     features.check(Argument::Features, stream, &[Dtype::F32])?;
     if stream.device().is_cpu() {
@@ -262,35 +254,26 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: Scatter
 /// Checks what a call depends on besides the parameters.
 fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
     let (n, columns) = (job.input.len(), job.input.columns());
-    if !(3..=MAX_COLUMNS).contains(&columns) {
-        return Err(Error::argument(Argument::Points, format!("3 to {MAX_COLUMNS} columns"), columns));
-    }
-    if n > MAX_POINTS {
-        return Err(Error::argument(Argument::Points, format!("at most {MAX_POINTS} points"), n));
-    }
+    let expected = format_args!("3 to {MAX_COLUMNS} columns");
+    ensure((3..=MAX_COLUMNS).contains(&columns), Argument::Points, expected, columns)?;
+    ensure(n <= MAX_POINTS, Argument::Points, format_args!("at most {MAX_POINTS} points"), n)?;
     job.input.check(Argument::Points, stream, &[Dtype::F32])?;
     if let Some(splits) = job.row_splits {
         check_row_splits(job, splits)?;
     }
-    if job.rows_bound() > MAX_POINTS {
-        let expected = format!("samples x max_voxels of at most {MAX_POINTS} in a padded result");
-        return Err(Error::argument(Argument::MaxVoxels, expected, job.rows_bound()));
-    }
-    Ok(())
+    let expected = format_args!("samples x max_voxels of at most {MAX_POINTS} in a padded result");
+    ensure(job.rows_bound() <= MAX_POINTS, Argument::MaxVoxels, expected, job.rows_bound())
 }
 
 /// Checks where the samples of a batch start.
 fn check_row_splits(job: &Job<'_>, splits: &[usize]) -> Result<()> {
     crate::rows::check_splits(Argument::RowSplits, splits, job.input.len())?;
     let samples = job.samples() as u64;
-    if job.grid.num_cells().checked_mul(samples).is_none_or(|cells| cells > 1 << 63) {
-        let expected = format!("at most 2^63 cells in all ({} a sample)", job.grid.num_cells());
-        return Err(Error::argument(Argument::RowSplits, expected, format!("{samples} samples")));
-    }
-    if u32::try_from(samples).is_err() {
-        return Err(Error::argument(Argument::RowSplits, "fewer than 2^32 samples", samples));
-    }
-    Ok(())
+    let expected = format_args!("at most 2^63 cells in all ({} a sample)", job.grid.num_cells());
+    let got = format_args!("{samples} samples");
+    let all = job.grid.num_cells().checked_mul(samples);
+    ensure(all.is_some_and(|cells| cells <= 1 << 63), Argument::RowSplits, expected, got)?;
+    ensure(u32::try_from(samples).is_ok(), Argument::RowSplits, "fewer than 2^32 samples", samples)
 }
 
 /// Checked values, which the CPU path finds on the host.

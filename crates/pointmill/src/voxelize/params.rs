@@ -1,6 +1,6 @@
 //! Parameters of voxelization.
 
-use crate::{Aabb, Argument, Error, Result, VoxelGrid};
+use crate::{Aabb, Argument, Error, Result, VoxelGrid, ensure};
 use pointmill_core::names;
 
 /// Parameters of voxelization: plain values, which [`VoxelizeParams::validate`] checks, and every
@@ -142,9 +142,8 @@ impl VoxelizeParams {
     /// The grid of checked parameters.
     pub(super) fn grid(&self) -> Result<VoxelGrid> {
         let rows = super::MAX_POINTS as u32;
-        if !(1..=rows).contains(&self.max_voxels) {
-            return Err(Error::argument(Argument::MaxVoxels, format!("1 to {rows}"), self.max_voxels));
-        }
+        let expected = format_args!("1 to {rows}");
+        ensure((1..=rows).contains(&self.max_voxels), Argument::MaxVoxels, expected, self.max_voxels)?;
         match self.max_points_per_voxel {
             None if self.outputs.voxels => Err(Error::argument(
                 Argument::OutputsVoxels,

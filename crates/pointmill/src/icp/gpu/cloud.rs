@@ -1,7 +1,7 @@
 //! Clouds about a centre of their own, on the device.
 
-use crate::device::{Buffer, Stream};
-use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
+use crate::device::{Buffer, Stream, workspace};
+use crate::icp::cloud::{CenteredCloud, around, too_far, unit_normal};
 use crate::icp::result::Dropped;
 use crate::{Argument, Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Clouds, Head, Place4};
@@ -11,37 +11,25 @@ use std::mem::offset_of;
 use std::ptr::{null, null_mut};
 use std::slice::from_ref;
 
-/// The finite points of a cloud, or of clouds side by side, about the centre of each; each point
-/// with its index in its cloud.
-#[derive(Debug)]
-pub(super) struct Cloud {
-    stream: Stream,
-    /// Clouds of the host.
-    staging: Vec<Buffer<u8>>,
-    kept: Buffer<u32>,
-    tiles: Buffer<u32>,
-    heads: Buffer<Head>,
-    /// One or more.
-    known: Vec<Head>,
-    /// Places of each cloud.
-    room: usize,
-    pub(super) points: Buffer<Place4>,
+workspace! {
+    /// The finite points of a cloud, or of clouds side by side, about the centre of each; each
+    /// point with its index in its cloud.
+    pub(super) struct Cloud(stream) {
+        stream: Stream,
+        /// Clouds of the host.
+        staging: Vec<Buffer<u8>> = Vec::new(),
+        kept: Buffer<u32>,
+        tiles: Buffer<u32>,
+        heads: Buffer<Head> = stream.alloc(1)?,
+        /// One or more.
+        known: Vec<Head> = vec![Head::default()],
+        /// Places of each cloud.
+        room: usize = 0,
+        pub(super) points: Buffer<Place4>,
+    }
 }
 
 impl Cloud {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            staging: Vec::new(),
-            kept: stream.alloc(0)?,
-            tiles: stream.alloc(0)?,
-            heads: stream.alloc(1)?,
-            known: vec![Head::default()],
-            room: 0,
-            points: stream.alloc(0)?,
-        })
-    }
-
     /// Queues all work on clouds, of which there is at least one; [`Cloud::finish`] waits for it.
     pub(super) fn begin(&mut self, clouds: &[Rows<'_>], drop_zeros: bool) -> Result<()> {
         self.keep(clouds, drop_zeros)?;
@@ -81,8 +69,7 @@ impl Cloud {
             let head = Head { far: u32::MAX, bounds: [u32::MAX; 6], points, ..Head::default() };
             memory::push(&mut self.known, head)?;
         }
-        self.heads.reserve(clouds.len())?;
-        self.heads.write(&self.known)?;
+        self.heads.put(&self.known)?;
         self.room = clouds.iter().map(Rows::len).max().unwrap_or(0);
         if self.room == 0 {
             return Ok(());
@@ -124,16 +111,8 @@ impl Cloud {
     /// Takes finite points of the host, as they are.
     pub(super) fn upload(&mut self, points: &[[f32; 3]]) -> Result<()> {
         let places: Vec<Place4> = memory::collect(points.iter().enumerate().map(|(i, p)| place(*p, i as u32)))?;
-        self.points.reserve(places.len())?;
-        self.points.write(&places)?;
-        let mut low = [f32::INFINITY; 3];
-        let mut high = [f32::NEG_INFINITY; 3];
-        for p in points {
-            for axis in 0..3 {
-                low[axis] = low[axis].min(p[axis]);
-                high[axis] = high[axis].max(p[axis]);
-            }
-        }
+        self.points.put(&places)?;
+        let (low, high) = around(points.iter().copied());
         self.room = places.len();
         self.known = vec![Head { kept: places.len() as u32, ..Head::around(low, high) }];
         self.heads.write(&self.known)

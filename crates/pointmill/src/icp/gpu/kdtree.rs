@@ -2,6 +2,7 @@
 
 use super::cloud::place;
 use crate::device::on_threads;
+use crate::icp::cloud::around;
 use crate::icp::cpu::{Entry, middle, order};
 use crate::{Result, memory};
 use pointmill_kernels::icp::{Half, LEAF, Node, Place4};
@@ -29,11 +30,8 @@ impl Made {
     /// The part of entries that start at a place, with its box.
     fn part(&mut self, entries: &[Entry], first: u32) -> Result<Half> {
         if entries.len() <= LEAF as usize {
-            let (mut low, mut high, mut lowest) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3], u32::MAX);
-            for entry in entries {
-                widen(&mut low, &mut high, (entry.point, entry.point));
-                lowest = lowest.min(entry.index);
-            }
+            let (low, high) = around(entries.iter().map(|entry| entry.point));
+            let lowest = entries.iter().fold(u32::MAX, |lowest, entry| lowest.min(entry.index));
             return Ok(Half::of_leaf(low, high, first, entries.len() as u32, lowest));
         }
         let node = self.nodes.len();
@@ -41,14 +39,8 @@ impl Made {
         let (left, right) = entries.split_at(middle(entries.len()));
         let both = [self.part(left, first)?, self.part(right, first + left.len() as u32)?];
         self.nodes[node] = both;
-        let [Half { mut low, mut high, .. }, other] = both;
-        widen(&mut low, &mut high, (other.low, other.high));
-        Ok(Half::of_node(low, high, node as u32, both[0].lowest().min(other.lowest())))
-    }
-}
-
-fn widen(low: &mut [f32; 3], high: &mut [f32; 3], by: ([f32; 3], [f32; 3])) {
-    for axis in 0..3 {
-        (low[axis], high[axis]) = (low[axis].min(by.0[axis]), high[axis].max(by.1[axis]));
+        let [a, b] = both;
+        let (low, high) = ([0, 1, 2].map(|i| a.low[i].min(b.low[i])), [0, 1, 2].map(|i| a.high[i].max(b.high[i])));
+        Ok(Half::of_node(low, high, node as u32, a.lowest().min(b.lowest())))
     }
 }

@@ -3,7 +3,7 @@
 use super::cloud::{Cloud, place};
 use super::tree::Tree;
 use super::{chosen, nearest_brute};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::icp::params::Search;
 use crate::{Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Place4};
@@ -23,11 +23,12 @@ pub(in crate::icp) struct Searcher {
     work: Mutex<Work>,
 }
 
-/// Memory that calls use again.
-#[derive(Debug)]
-struct Work {
-    queries: Buffer<Place4>,
-    keys: Buffer<u64>,
+workspace! {
+    /// Memory that calls use again.
+    struct Work(stream) {
+        queries: Buffer<Place4>,
+        keys: Buffer<u64>,
+    }
 }
 
 impl Searcher {
@@ -39,7 +40,7 @@ impl Searcher {
             search: chosen(search),
             tree: Tree::new(stream)?,
             len: 0,
-            work: Mutex::new(Work { queries: stream.alloc(0)?, keys: stream.alloc(0)? }),
+            work: Mutex::new(Work::new(stream)?),
         })
     }
 
@@ -78,8 +79,7 @@ impl Searcher {
         }
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work.take(queries)?;
-        work.keys.reserve(queries.len())?;
-        work.keys.write(&keys)?;
+        work.keys.put(&keys)?;
         let (len, n) = (queries.len() as u32, self.cloud.len(0) as u32);
         let (queries, to) = (work.queries.pointer().cast_const(), work.keys.pointer());
         let tree = self.tree.get(&self.cloud);
@@ -135,7 +135,6 @@ impl Searcher {
 impl Work {
     fn take(&mut self, queries: &[[f32; 3]]) -> Result<()> {
         let places: Vec<Place4> = memory::collect(queries.iter().map(|q| place(*q, 0)))?;
-        self.queries.reserve(places.len())?;
-        self.queries.write(&places)
+        self.queries.put(&places)
     }
 }

@@ -3,7 +3,7 @@
 use super::cloud::Cloud;
 use super::tree::Tree;
 use super::{chosen, nearest_brute};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::icp::params::{IcpParams, Metric, Search, Stage, limit_of};
 use crate::icp::register::{Correspondences, Frames, Linearized, Matched, Query, Stages, run};
 use crate::icp::result::{Dropped, Registration, Timing};
@@ -20,71 +20,45 @@ use std::ptr::{null, null_mut};
 use std::slice::from_ref;
 use std::time::Instant;
 
-/// Memory that alignments use again.
-#[derive(Debug)]
-pub(in crate::icp) struct Workspace {
-    pub(super) stream: Stream,
-    /// Source and target with all points, of each pair that is aligned at a time.
-    pub(super) whole: [Cloud; 2],
-    /// The source as a stage has thinned it out, its tree along the curve, and its normals.
-    thin: Cloud,
-    tree: Tree,
-    normals: Buffer<Place4>,
-    /// The caller's normals of the target; empty if there are none.
-    own_normals: Vec<Place4>,
-    /// The target of each stage, where the target is kept; else one for all stages.
-    targets: Vec<PreparedTarget>,
-    /// Normals of the source by index.
-    by_index: Buffer<Place4>,
-    known: Buffer<StoredCorrespondence>,
-    queries: Buffer<Place4>,
-    keys: Buffer<u64>,
-    sums: Buffer<f64>,
-    pub(super) spread: Buffer<StoredSpread>,
-    state: Buffer<LoopState>,
-    iterations: Buffer<kernels::IterationBatch>,
+workspace! {
+    /// Memory that alignments use again.
+    pub(in crate::icp) struct Workspace(stream) {
+        pub(super) stream: Stream,
+        /// Source and target with all points, of each pair that is aligned at a time.
+        pub(super) whole: [Cloud; 2] = [Cloud::new(stream)?, Cloud::new(stream)?],
+        /// The source as a stage has thinned it out, its tree along the curve, and its normals.
+        thin: Cloud,
+        tree: Tree,
+        normals: Buffer<Place4>,
+        /// The caller's normals of the target; empty if there are none.
+        own_normals: Vec<Place4> = Vec::new(),
+        /// The target of each stage, where the target is kept; else one for all stages.
+        targets: Vec<PreparedTarget> = vec![PreparedTarget::new(stream)?],
+        /// Normals of the source by index.
+        by_index: Buffer<Place4>,
+        known: Buffer<StoredCorrespondence>,
+        queries: Buffer<Place4>,
+        keys: Buffer<u64>,
+        sums: Buffer<f64>,
+        pub(super) spread: Buffer<StoredSpread> = stream.alloc(1)?,
+        state: Buffer<LoopState> = stream.alloc(1)?,
+        iterations: Buffer<kernels::IterationBatch>,
+    }
 }
 
-/// The target of one stage: tree and normals.
-#[derive(Debug)]
-struct PreparedTarget {
-    /// The points of a stage with voxels.
-    thin: Cloud,
-    tree: Tree,
-    normals: Buffer<Place4>,
-    /// Whether tree and normals belong to the present target.
-    made: bool,
-}
-
-impl PreparedTarget {
-    fn new(stream: &Stream) -> Result<Self> {
-        let (thin, tree) = (Cloud::new(stream)?, Tree::new(stream)?);
-        Ok(Self { thin, tree, normals: stream.alloc(0)?, made: false })
+workspace! {
+    /// The target of one stage: tree and normals.
+    struct PreparedTarget(stream) {
+        /// The points of a stage with voxels.
+        thin: Cloud,
+        tree: Tree,
+        normals: Buffer<Place4>,
+        /// Whether tree and normals belong to the present target.
+        made: bool = false,
     }
 }
 
 impl Workspace {
-    pub(in crate::icp) fn new(stream: &Stream) -> Result<Self> {
-        let cloud = || Cloud::new(stream);
-        Ok(Self {
-            stream: stream.clone(),
-            whole: [cloud()?, cloud()?],
-            thin: cloud()?,
-            tree: Tree::new(stream)?,
-            normals: stream.alloc(0)?,
-            own_normals: Vec::new(),
-            targets: vec![PreparedTarget::new(stream)?],
-            by_index: stream.alloc(0)?,
-            known: stream.alloc(0)?,
-            queries: stream.alloc(0)?,
-            keys: stream.alloc(0)?,
-            sums: stream.alloc(0)?,
-            spread: stream.alloc(1)?,
-            state: stream.alloc(1)?,
-            iterations: stream.alloc(0)?,
-        })
-    }
-
     pub(in crate::icp) fn align(
         &mut self,
         start: Instant,
@@ -356,8 +330,7 @@ impl<'a> DeviceStage<'a> {
             }
         };
         let states = memory::collect(asked.iter().zip(&self.guesses).map(state))?;
-        work.state.reserve(states.len())?;
-        work.state.write(&states)?;
+        work.state.put(&states)?;
         // All iterations are read back, also those that no step has written yet.
         if work.iterations.reserve(states.len())? {
             work.iterations.fill_words(0, states.len() * size_of::<kernels::IterationBatch>() / 4)?;

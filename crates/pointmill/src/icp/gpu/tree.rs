@@ -3,7 +3,7 @@
 use super::cloud::Cloud;
 use super::kdtree;
 use crate::Result;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::icp::params::Search;
 use crate::prim::{Pairs, Sorter, passes_for};
 use pointmill_core::icp::nearest::FARTHEST;
@@ -15,35 +15,23 @@ use std::ptr::{null, null_mut};
 /// Passes of a sort of codes: 63 bits, 8 a pass.
 const PASSES: u32 = 8;
 
-/// Points along the Morton curve, of each cloud by itself.
-#[derive(Debug)]
-pub(super) struct Curve {
-    stream: Stream,
-    codes: Buffer<u64>,
-    pub(super) order: Buffer<u32>,
-    /// Whether points of one code are to be put in order.
-    mixed: Buffer<u32>,
-    sorter: Sorter<u64>,
-    /// Brings the codes of several clouds back to their clouds.
-    by_cloud: Sorter<u32>,
-    owners: Buffer<u32>,
-    pub(super) points: Buffer<Place4>,
+workspace! {
+    /// Points along the Morton curve, of each cloud by itself.
+    pub(super) struct Curve(stream) {
+        stream: Stream,
+        codes: Buffer<u64>,
+        pub(super) order: Buffer<u32>,
+        /// Whether points of one code are to be put in order.
+        mixed: Buffer<u32> = stream.alloc(1)?,
+        sorter: Sorter<u64>,
+        /// Brings the codes of several clouds back to their clouds.
+        by_cloud: Sorter<u32>,
+        owners: Buffer<u32>,
+        pub(super) points: Buffer<Place4>,
+    }
 }
 
 impl Curve {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            codes: stream.alloc(0)?,
-            order: stream.alloc(0)?,
-            mixed: stream.alloc(1)?,
-            sorter: Sorter::new(stream)?,
-            by_cloud: Sorter::new(stream)?,
-            owners: stream.alloc(0)?,
-            points: stream.alloc(0)?,
-        })
-    }
-
     /// Sorts the points of clouds, of which one has a place. The host need not know the numbers of
     /// points yet.
     pub(super) fn sort(&mut self, cloud: &Cloud) -> Result<()> {
@@ -104,36 +92,24 @@ impl Curve {
     }
 }
 
-/// Points made ready for searches.
-#[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) curve: Curve,
-    nodes: Buffer<Node>,
-    /// Parts that wait for the other one of their node, and their ends: empty between calls, if
-    /// they are clean.
-    waiting: Buffer<Half>,
-    ends: Buffer<u64>,
-    clean: bool,
-    root: Buffer<Half>,
-    /// Points of a tree that was made on the host.
-    uploaded: Buffer<Place4>,
-    search: Search,
+workspace! {
+    /// Points made ready for searches.
+    pub(super) struct Tree(stream) {
+        pub(super) curve: Curve,
+        nodes: Buffer<Node>,
+        /// Parts that wait for the other one of their node, and their ends: empty between calls, if
+        /// they are clean.
+        waiting: Buffer<Half>,
+        ends: Buffer<u64>,
+        clean: bool = true,
+        root: Buffer<Half> = stream.alloc(1)?,
+        /// Points of a tree that was made on the host.
+        uploaded: Buffer<Place4>,
+        search: Search = Search::Brute,
+    }
 }
 
 impl Tree {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            curve: Curve::new(stream)?,
-            nodes: stream.alloc(0)?,
-            waiting: stream.alloc(0)?,
-            ends: stream.alloc(0)?,
-            clean: true,
-            root: stream.alloc(1)?,
-            uploaded: stream.alloc(0)?,
-            search: Search::Brute,
-        })
-    }
-
     /// Makes clouds ready, of which one has a point, or for a tree along the curve a place and
     /// which then are sorted; of several clouds trees along the curve alone. Its points along the
     /// curve may then have another order.
@@ -192,8 +168,7 @@ impl Tree {
         let made = kdtree::build(&cloud.points.read(cloud.len(0))?)?;
         self.nodes.reserve(made.nodes.len().max(1))?;
         self.nodes.write(&made.nodes)?;
-        self.uploaded.reserve(made.points.len())?;
-        self.uploaded.write(&made.points)?;
+        self.uploaded.put(&made.points)?;
         self.root.write(&[made.root])
     }
 

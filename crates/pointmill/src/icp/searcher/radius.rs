@@ -3,7 +3,7 @@
 use super::{Neighbour, Searcher, Side, neighbour};
 use crate::icp::cpu::{Many, Scratch};
 use crate::prim::BLOCK;
-use crate::{Argument, Error, Result, memory, par};
+use crate::{Argument, Error, Result, ensure, memory, par};
 use pointmill_core::icp::nearest::limit;
 use rayon::prelude::*;
 
@@ -46,13 +46,9 @@ impl Searcher {
         radius: f64,
         max_results: Option<usize>,
     ) -> Result<NeighbourLists> {
-        if radius.is_nan() || radius < 0.0 {
-            return Err(Error::argument(Argument::Radius, "0 m or more", radius));
-        }
+        ensure(radius >= 0.0, Argument::Radius, "0 m or more", radius)?;
         let most = max_results.unwrap_or(usize::MAX);
-        if most == 0 {
-            return Err(Error::argument(Argument::MaxResults, "1 or more, or None for all points", most));
-        }
+        ensure(most != 0, Argument::MaxResults, "1 or more, or None for all points", most)?;
         let Side::Host { index, .. } = &self.side else {
             let expected = "points on the CPU: a GPU has no search within a radius";
             return Err(Error::argument(Argument::Points, expected, self.stream.device()));

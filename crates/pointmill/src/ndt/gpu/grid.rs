@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use super::lines::Lines;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::ndt::align::Task;
 use crate::ndt::cells::lines_of;
 use crate::ndt::near::Near;
@@ -25,31 +25,33 @@ const FEW_BLOCKS: u32 = 3;
 /// Most trees of one launch: poses beyond wait for the next.
 const MAX_TREES: usize = if cfg!(test) { 100 } else { 1 << 22 };
 
-/// Rows and where they are.
-#[derive(Debug)]
-pub(in crate::ndt) struct Grid {
-    stream: Stream,
-    len: u32,
-    cells: Cells,
-    lines: Lines,
-    work: Mutex<Work>,
+workspace! {
+    /// Rows and where they are.
+    pub(in crate::ndt) struct Grid(stream) {
+        stream: Stream,
+        len: u32 = 0,
+        pub(super) cells: Cells = Cells::upload(stream, &NdtCells::default())?,
+        pub(super) lines: Lines,
+        work: Mutex<Work> = Mutex::new(Work::new(stream)?),
+    }
 }
 
-/// Memory that calls use again.
-#[derive(Debug)]
-struct Work {
-    staging: Buffer<u8>,
-    /// Scans of the host that are aligned together.
-    scans: Vec<Buffer<u8>>,
-    poses: Buffer<kernels::StoredPose>,
-    alignments: Buffer<kernels::StoredAlignment>,
-    scores: Buffer<[f64; kernels::SCORES]>,
-    totals: Buffer<[f64; kernels::SCORES]>,
-    terms: Buffer<[f64; pointmill_core::ndt::TERMS]>,
-    counts: Buffer<u32>,
-    tiles: Buffer<u32>,
-    /// What the last search found.
-    listed: Listed,
+workspace! {
+    /// Memory that calls use again.
+    struct Work(stream) {
+        staging: Buffer<u8>,
+        /// Scans of the host that are aligned together.
+        scans: Vec<Buffer<u8>> = Vec::new(),
+        poses: Buffer<kernels::StoredPose>,
+        alignments: Buffer<kernels::StoredAlignment>,
+        scores: Buffer<[f64; kernels::SCORES]>,
+        totals: Buffer<[f64; kernels::SCORES]>,
+        terms: Buffer<[f64; pointmill_core::ndt::TERMS]>,
+        counts: Buffer<u32>,
+        tiles: Buffer<u32>,
+        /// What the last search found.
+        listed: Listed = Listed { points: 1, rows: if cfg!(test) { 0 } else { 4 } },
+    }
 }
 
 /// How many rows a search found near so many points.
@@ -80,27 +82,6 @@ fn reserve(out: &mut NdtNeighbours, args: &mut kernels::SearchArgs, rows: usize)
 }
 
 impl Grid {
-    pub(in crate::ndt) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            len: 0,
-            cells: Cells::new(stream)?,
-            lines: Lines::new(stream)?,
-            work: Mutex::new(Work {
-                staging: stream.alloc(0)?,
-                scans: Vec::new(),
-                poses: stream.alloc(0)?,
-                alignments: stream.alloc(0)?,
-                scores: stream.alloc(0)?,
-                totals: stream.alloc(0)?,
-                terms: stream.alloc(0)?,
-                counts: stream.alloc(0)?,
-                tiles: stream.alloc(0)?,
-                listed: Listed { points: 1, rows: if cfg!(test) { 0 } else { 4 } },
-            }),
-        })
-    }
-
     pub(in crate::ndt) fn upload(stream: &Stream, cells: &NdtCells) -> Result<Self> {
         let mut grid = Self::new(stream)?;
         grid.lines = Lines::upload(stream, &lines_of(cells)?)?;
@@ -114,14 +95,6 @@ impl Grid {
         self.len = 0;
         self.cells.reserve(n as usize)?;
         self.lines.reserve(n as usize, around)
-    }
-
-    pub(super) fn arrays(&self) -> kernels::CellArrays {
-        self.cells.arrays()
-    }
-
-    pub(super) const fn lines(&self) -> &Lines {
-        &self.lines
     }
 
     pub(in crate::ndt) fn set_len(&mut self, len: usize) {
@@ -267,8 +240,7 @@ impl Grid {
         let trees = points.n.div_ceil(TREE);
         for poses in poses.chunks((MAX_TREES / trees as usize).max(1)) {
             let stored = memory::collect(poses.iter().map(|pose| kernels::StoredPose(*pose)))?;
-            work.poses.reserve(poses.len())?;
-            work.poses.write(&stored)?;
+            work.poses.put(&stored)?;
             work.scores.reserve(poses.len() * trees as usize)?;
             work.totals.reserve(poses.len())?;
             let args = kernels::ScoreArgs {
@@ -306,8 +278,7 @@ impl Grid {
         }
         let mut work = self.work();
         let points = scan.staged(&mut work.staging)?;
-        work.poses.reserve(1)?;
-        work.poses.write(&[kernels::StoredPose(*pose)])?;
+        work.poses.put(&[kernels::StoredPose(*pose)])?;
         let scores = self.stream.alloc(scan.len())?;
         let args = kernels::PointScoresArgs {
             points,
@@ -348,8 +319,7 @@ impl Grid {
         let many = u32::from(scans > 1);
         for some in all.chunks_mut((MAX_TREES / trees as usize).max(1)) {
             let mut stored = memory::collect(some.iter().map(|one| one.0))?;
-            work.alignments.reserve(some.len())?;
-            work.alignments.write(&stored)?;
+            work.alignments.put(&stored)?;
             work.terms.reserve(some.len() * trees as usize)?;
             let derive = kernels::DeriveArgs {
                 points,

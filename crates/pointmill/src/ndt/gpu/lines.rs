@@ -1,27 +1,24 @@
 //! Where searches find rows: a table of lines, or an array of them where cells lie close together.
 
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::seed::seed;
 use crate::{Result, memory};
 use pointmill_core::hash::{Seed, first_slot};
 use pointmill_core::ndt::{Line, LineBox, LinePlace, line_key};
 use pointmill_kernels::ndt as kernels;
 
-/// Lines in memory of a device.
-#[derive(Debug)]
-pub(super) struct Lines {
-    entries: Buffer<kernels::LinesEntry>,
-    mask: u32,
-    seed: Seed,
-    /// The box that they are an array over, if they are one.
-    around: Option<LineBox>,
+workspace! {
+    /// Lines in memory of a device.
+    pub(super) struct Lines(stream) {
+        entries: Buffer<kernels::LinesEntry>,
+        mask: u32 = 0,
+        seed: Seed = seed(),
+        /// The box that they are an array over, if they are one.
+        around: Option<LineBox> = None,
+    }
 }
 
 impl Lines {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { entries: stream.alloc(0)?, mask: 0, seed: seed(), around: None })
-    }
-
     pub(super) fn upload(stream: &Stream, lines: &[(LinePlace, Line)]) -> Result<Self> {
         let mut uploaded = Self::new(stream)?;
         uploaded.look(lines.len(), LineBox::of(lines.iter().map(|line| line.0)));

@@ -1,7 +1,7 @@
 //! Points into sums, and sums into rows.
 
 use super::Grid;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::ndt::cloud::outside;
 use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
@@ -53,28 +53,26 @@ enum State {
     Partial(Option<Error>),
 }
 
-/// Cells in order.
-#[derive(Debug)]
-struct Sort {
-    short: Keys<u32>,
-    long: Keys<u64>,
-    slots: Buffer<u32>,
-    sorted: Buffer<u32>,
+workspace! {
+    /// Cells in order.
+    struct Sort(stream) {
+        short: Keys<u32>,
+        long: Keys<u64>,
+        slots: Buffer<u32>,
+        sorted: Buffer<u32>,
+    }
 }
 
-/// Keys of cells, before and after they are sorted.
-#[derive(Debug)]
-struct Keys<K> {
-    keys: Buffer<K>,
-    sorted: Buffer<K>,
-    sorter: Sorter<K>,
+workspace! {
+    /// Keys of cells, before and after they are sorted.
+    struct Keys<K: SortKey>(stream) {
+        keys: Buffer<K>,
+        sorted: Buffer<K>,
+        sorter: Sorter<K>,
+    }
 }
 
 impl<K: SortKey> Keys<K> {
-    fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { keys: stream.alloc(0)?, sorted: stream.alloc(0)?, sorter: Sorter::new(stream)? })
-    }
-
     /// Queues the making of the keys by `Make`, and their sort; `sorted` gets the slots in order.
     ///
     /// # Safety
@@ -122,12 +120,7 @@ impl Table {
             state: State::Unused,
             points: 0,
             non_finite: 0,
-            sort: Sort {
-                short: Keys::new(stream)?,
-                long: Keys::new(stream)?,
-                slots: stream.alloc(0)?,
-                sorted: stream.alloc(0)?,
-            },
+            sort: Sort::new(stream)?,
             finish_totals: stream.alloc(1)?,
             tiles: stream.alloc(0)?,
         })
@@ -437,8 +430,8 @@ impl Table {
                 lattice: self.lattice,
                 params,
                 min_points,
-                cells: grid.arrays(),
-                lines: grid.lines().argument(),
+                cells: grid.cells.arrays(),
+                lines: grid.lines.argument(),
                 tiles: Tiles { words: self.tiles.pointer() },
                 totals: self.finish_totals.pointer(),
             };

@@ -2,7 +2,7 @@
 
 use super::marks::{PointBoxes, Wanted};
 use crate::arrays::AnyBuffer;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, workspace};
 use crate::roi_pool::arrays::Extent;
 use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::{Result, Rows};
@@ -10,35 +10,24 @@ use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
-/// Memory for the rows of each point.
-#[derive(Debug)]
-pub(super) struct Workspace {
-    /// For each mode, whether the entries are those of the located scene.
-    known: [bool; 2],
-    /// Whether a graph may make other lists without a word to the host, so that entries are never
-    /// known.
-    replayed: bool,
-    words: Buffer<u32>,
-    point_boxes: PointBoxes,
-    /// Of means, and of maxima.
-    of_mean: Buffer<[u32; 4]>,
-    of_max: Buffer<u64>,
-    grad: Buffer<u8>,
+workspace! {
+    /// Memory for the rows of each point.
+    pub(super) struct Workspace(stream) {
+        /// For each mode, whether the entries are those of the located scene.
+        known: [bool; 2] = [false; 2],
+        /// Whether a graph may make other lists without a word to the host, so that entries are
+        /// never known.
+        replayed: bool = false,
+        words: Buffer<u32>,
+        point_boxes: PointBoxes,
+        /// Of means, and of maxima.
+        of_mean: Buffer<[u32; 4]>,
+        of_max: Buffer<u64>,
+        grad: Buffer<u8>,
+    }
 }
 
 impl Workspace {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            known: [false; 2],
-            replayed: false,
-            words: stream.alloc(0)?,
-            point_boxes: PointBoxes::new(stream)?,
-            of_mean: stream.alloc(0)?,
-            of_max: stream.alloc(0)?,
-            grad: stream.alloc(0)?,
-        })
-    }
-
     /// The lists are others now, or will be whenever a graph is launched.
     pub(super) const fn forget(&mut self, recorded: bool) {
         self.known = [false; 2];

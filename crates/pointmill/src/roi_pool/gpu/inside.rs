@@ -2,33 +2,24 @@
 
 use super::marks::{Marks, PointBoxes, Wanted};
 use crate::Result;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, workspace};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
 
-/// Memory that calls use again.
-#[derive(Debug)]
-pub(in crate::roi_pool) struct Workspace {
-    stream: Stream,
-    marks: Marks,
-    point_boxes: PointBoxes,
-    words: Buffer<u32>,
-    totals: Buffer<i32>,
+workspace! {
+    /// Memory that calls use again.
+    pub(in crate::roi_pool) struct Workspace(stream) {
+        stream: Stream,
+        marks: Marks,
+        point_boxes: PointBoxes,
+        words: Buffer<u32>,
+        totals: Buffer<i32>,
+    }
 }
 
 impl Workspace {
-    pub(in crate::roi_pool) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            marks: Marks::new(stream)?,
-            point_boxes: PointBoxes::new(stream)?,
-            words: stream.alloc(0)?,
-            totals: stream.alloc(0)?,
-        })
-    }
-
     pub(in crate::roi_pool) fn part(
         &mut self,
         scene: &Scene<'_>,
@@ -123,9 +114,9 @@ impl Workspace {
             return Ok(());
         }
         let args = kernels::CropArgs {
-            counts: self.marks.counts(),
-            marks: self.marks.marks(),
-            tiles: self.marks.tiles(),
+            counts: self.marks.counts.pointer(),
+            marks: self.marks.marks.pointer(),
+            tiles: self.marks.tiles,
             row_splits: out.row_splits.pointer(),
             indices: out.indices.pointer(),
         };
@@ -138,12 +129,12 @@ impl Workspace {
 fn enqueue_totals(marks: &Marks, scene: &Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
     out.reserve(scene.num_boxes())?;
     let args = kernels::BoxTotalsArgs {
-        counts: marks.counts(),
+        counts: marks.counts.pointer(),
         boxes: scene.num_boxes() as u32,
-        tiles: marks.tiles(),
+        tiles: marks.tiles,
         totals: out.pointer().cast(),
     };
-    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, marks.stream().enough_blocks(8));
+    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, marks.stream.enough_blocks(8));
     // SAFETY: room was made; the counts are queued before, on the same stream.
-    unsafe { marks.stream().launch::<kernels::BoxTotals>(blocks, args) }
+    unsafe { marks.stream.launch::<kernels::BoxTotals>(blocks, args) }
 }

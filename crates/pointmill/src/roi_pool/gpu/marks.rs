@@ -1,6 +1,6 @@
 //! Boxes and points on the device, and which points lie in which box.
 
-use crate::device::{Buffer, Stream, Uploaded};
+use crate::device::{Buffer, Stream, Uploaded, workspace};
 use crate::roi_pool::{BoxParams, Scene};
 use crate::{Argument, Result};
 use pointmill_core::BOX_WORDS;
@@ -8,33 +8,21 @@ use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE, WORDS_OF_TILE};
 use std::ptr::{null, null_mut};
 
-/// Memory for boxes, points and marks.
-#[derive(Debug)]
-pub(super) struct Marks {
-    stream: Stream,
-    boxes: Buffer<u8>,
-    points: Buffer<u8>,
-    ranges: Uploaded,
-    prepared: Buffer<u32>,
-    marks: Buffer<u32>,
-    counts: Buffer<u32>,
-    tiles: u32,
+workspace! {
+    /// Memory for boxes, points and marks.
+    pub(super) struct Marks(stream) {
+        pub(super) stream: Stream,
+        boxes: Buffer<u8>,
+        points: Buffer<u8>,
+        ranges: Uploaded,
+        pub(super) prepared: Buffer<u32>,
+        pub(super) marks: Buffer<u32>,
+        pub(super) counts: Buffer<u32>,
+        pub(super) tiles: u32 = 1,
+    }
 }
 
 impl Marks {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            boxes: stream.alloc(0)?,
-            points: stream.alloc(0)?,
-            ranges: Uploaded::new(stream)?,
-            prepared: stream.alloc(0)?,
-            marks: stream.alloc(0)?,
-            counts: stream.alloc(0)?,
-            tiles: 1,
-        })
-    }
-
     /// Makes room, for marks or for counts alone.
     pub(super) fn reserve(&mut self, scene: &Scene<'_>, marks: bool) -> Result<()> {
         self.tiles = (scene.num_points() as u32).div_ceil(TILE).max(1);
@@ -121,26 +109,6 @@ impl Marks {
         unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
         Ok((boxes, points))
     }
-
-    pub(super) const fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    pub(super) const fn tiles(&self) -> u32 {
-        self.tiles
-    }
-
-    pub(super) fn prepared(&self) -> *mut u32 {
-        self.prepared.pointer()
-    }
-
-    pub(super) fn marks(&self) -> *mut u32 {
-        self.marks.pointer()
-    }
-
-    pub(super) fn counts(&self) -> *mut u32 {
-        self.counts.pointer()
-    }
 }
 
 /// What is made of marks.
@@ -154,23 +122,20 @@ pub(super) enum Wanted {
     Ranks,
 }
 
-/// The boxes of each point, as bits and as where they start in a list.
-#[derive(Debug)]
-pub(super) struct PointBoxes {
-    offsets: Buffer<u32>,
-    scan: Buffer<u32>,
-    /// Whether the scan's state is zero; false from a call on until the kernel is queued that
-    /// clears it.
-    clean: bool,
-    /// Whether it is zero then: what a graph records has not run.
-    will_be_clean: bool,
+workspace! {
+    /// The boxes of each point, as bits and as where they start in a list.
+    pub(super) struct PointBoxes(stream) {
+        offsets: Buffer<u32>,
+        scan: Buffer<u32>,
+        /// Whether the scan's state is zero; false from a call on until the kernel is queued that
+        /// clears it.
+        clean: bool = true,
+        /// Whether it is zero then: what a graph records has not run.
+        will_be_clean: bool = true,
+    }
 }
 
 impl PointBoxes {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { offsets: stream.alloc(0)?, scan: stream.alloc(0)?, clean: true, will_be_clean: true })
-    }
-
     /// Where each point's boxes start, and the number of pairs.
     pub(super) const fn offsets(&self) -> &Buffer<u32> {
         &self.offsets
@@ -211,8 +176,8 @@ impl PointBoxes {
         let args = kernels::PointBoxesArgs {
             boxes,
             n,
-            tiles: marks.tiles(),
-            marks: marks.marks(),
+            tiles: marks.tiles,
+            marks: marks.marks.pointer(),
             words: words.pointer(),
             ranked: u32::from(ranked),
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },

@@ -10,8 +10,8 @@ pub(super) use inside::Workspace as InsideWorkspace;
 
 use super::arrays::Extent;
 use super::{RoiPoolParams, RoiPooled, Scene};
-use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, Result, Rows};
+use crate::device::{Buffer, Stream, workspace};
+use crate::{Argument, Error, Result, Rows, ensure};
 use marks::Marks;
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
@@ -28,22 +28,23 @@ const MAX_PAIRS: u64 = if cfg!(test) { 1 << 20 } else { (1 << 30) - 1 };
 const MAX_BLOCKS: u32 = i32::MAX as u32;
 /// Most bits of a voxel's id that one pass sorts by.
 const DIGIT_BITS: u32 = kernels::DIGIT_BITS;
-/// Memory that calls use again.
-#[derive(Debug)]
-pub(super) struct Workspace {
-    stream: Stream,
-    marks: Marks,
-    /// Five numbers for each box.
-    box_lists: Buffer<u32>,
-    list_points: Buffer<u32>,
-    list_voxels: Buffer<u32>,
-    records: Buffer<[u32; 4]>,
-    used: Buffer<u64>,
-    /// Room for pairs in the three lists.
-    capacity: usize,
-    features: Buffer<u8>,
-    located: Located,
-    gradient: backward::Workspace,
+workspace! {
+    /// Memory that calls use again.
+    pub(super) struct Workspace(stream) {
+        stream: Stream,
+        marks: Marks,
+        /// Five numbers for each box.
+        box_lists: Buffer<u32>,
+        list_points: Buffer<u32>,
+        list_voxels: Buffer<u32>,
+        records: Buffer<[u32; 4]>,
+        used: Buffer<u64> = stream.alloc(1)?,
+        /// Room for pairs in the three lists.
+        capacity: usize = 0,
+        features: Buffer<u8>,
+        located: Located = Located::default(),
+        gradient: backward::Workspace,
+    }
 }
 
 /// Sizes of the located scene.
@@ -60,22 +61,6 @@ struct Located {
 }
 
 impl Workspace {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            marks: Marks::new(stream)?,
-            box_lists: stream.alloc(0)?,
-            list_points: stream.alloc(0)?,
-            list_voxels: stream.alloc(0)?,
-            records: stream.alloc(0)?,
-            used: stream.alloc(1)?,
-            capacity: 0,
-            features: stream.alloc(0)?,
-            located: Located::default(),
-            gradient: backward::Workspace::new(stream)?,
-        })
-    }
-
     /// Finds the lists. Waits where there may be too little room for them.
     pub(super) fn locate(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         self.reserve(scene, params)?;
@@ -206,10 +191,10 @@ impl Workspace {
         let args = kernels::CollectArgs {
             boxes: boxes_arg,
             points: points_arg,
-            tiles: self.marks.tiles(),
-            prepared: self.marks.prepared(),
-            marks: self.marks.marks(),
-            counts: self.marks.counts(),
+            tiles: self.marks.tiles,
+            prepared: self.marks.prepared.pointer(),
+            marks: self.marks.marks.pointer(),
+            counts: self.marks.counts.pointer(),
             out: params.out_size,
             keep,
             passes,
@@ -248,11 +233,8 @@ fn boxes_of_block(boxes: u32, runs: u64, enough: u64) -> u32 {
 
 /// Refuses more pairs than offsets can count.
 fn check_pairs(pairs: u64) -> Result<()> {
-    if pairs <= MAX_PAIRS {
-        return Ok(());
-    }
-    let expected = format!("at most {MAX_PAIRS} pairs of a box and a point inside");
-    Err(Error::argument(Argument::Scene, expected, pairs))
+    let expected = format_args!("at most {MAX_PAIRS} pairs of a box and a point inside");
+    ensure(pairs <= MAX_PAIRS, Argument::Scene, expected, pairs)
 }
 
 /// Whether rows of so many values can be read four values at a time.

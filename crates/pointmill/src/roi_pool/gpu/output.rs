@@ -103,7 +103,7 @@ impl super::Workspace {
             parts: self.parts(),
             out: extent.out_size,
             lists: self.lists(),
-            prepared: self.marks.prepared(),
+            prepared: self.marks.prepared.pointer(),
             features,
             channels: extent.channels as u32,
             quads: u32::from(super::quads(&features, extent.channels)),

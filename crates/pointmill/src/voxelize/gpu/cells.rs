@@ -3,25 +3,22 @@
 
 use super::super::{VoxelArray, Voxels};
 use super::{Call, Workspace, reserve_filled};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, workspace};
 use crate::{Error, Result};
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
 use std::ptr::{null, null_mut};
 
-/// Memory of a set of numbers.
-#[derive(Debug)]
-struct Set {
-    words: Buffer<u32>,
-    ranked: Buffer<u64>,
+workspace! {
+    /// Memory of a set of numbers.
+    struct Set(stream) {
+        words: Buffer<u32>,
+        ranked: Buffer<u64>,
+    }
 }
 
 impl Set {
-    fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { words: stream.alloc(0)?, ranked: stream.alloc(0)? })
-    }
-
     fn reserve(&mut self, quads: u32, clean: bool) -> Result<()> {
         let words = quads as usize * 4;
         reserve_filled(&mut self.words, words, 0, clean)?;
@@ -33,25 +30,17 @@ impl Set {
     }
 }
 
-/// Memory that calls use again.
-#[derive(Debug)]
-pub(super) struct Memory {
-    cells: Set,
-    firsts: Set,
-    row_of_cell: Buffer<u32>,
-    order: Buffer<u32>,
+workspace! {
+    /// Memory that calls use again.
+    pub(super) struct Memory(stream) {
+        cells: Set,
+        firsts: Set,
+        row_of_cell: Buffer<u32>,
+        order: Buffer<u32>,
+    }
 }
 
 impl Memory {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            cells: Set::new(stream)?,
-            firsts: Set::new(stream)?,
-            row_of_cell: stream.alloc(0)?,
-            order: stream.alloc(0)?,
-        })
-    }
-
     /// Makes room for what the plan says.
     pub(super) fn reserve(&mut self, plan: &Cells, clean: bool) -> Result<()> {
         self.cells.reserve(plan.quads, clean)?;

@@ -12,7 +12,7 @@ pub(super) use lists::scatter;
 use super::arrays::Extent;
 use super::{Job, MeanType, VoxelArray, Voxels};
 use crate::arrays::Arrays;
-use crate::device::{Buffer, Stream, Uploaded};
+use crate::device::{Buffer, Stream, Uploaded, workspace};
 use crate::prim::{Sorter, passes_for};
 use crate::seed::seed;
 use crate::{Argument, Dtype, Error, Result, f16};
@@ -23,39 +23,40 @@ use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
 use std::ptr::{null, null_mut};
 
-/// Memory that calls use again.
-///
-/// Between calls the tables and the slots are empty (all ones), and the sets of cells (all zero):
-/// the kernels empty what they used, which is far less than there is.
-#[derive(Debug)]
-pub(super) struct Workspace {
-    stream: Stream,
-    points: Buffer<u8>,
-    table: Buffer<kernels::Entry>,
-    seed: Seed,
-    slots: Buffer<u32>,
-    cells: cells::Memory,
-    /// Zero between calls.
-    lost: Buffer<u32>,
-    /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is under
-    /// way, and after one that failed.
-    clean: bool,
-    /// Entries minus one of a table that is too small.
-    #[cfg(test)]
-    pub(super) mask: Option<u32>,
-    slot_of_point: Buffer<u32>,
-    tiles: Buffer<u32>,
-    row_splits: Uploaded,
-    sample_found: Buffer<u32>,
-    /// Where rows start and end, of one cloud.
-    voxel_splits: Buffer<u32>,
-    row_keys: Buffer<u64>,
-    row_keys_u32: Buffer<u32>,
-    row_slots: Buffer<u32>,
-    /// Rows of points, for lists, where the result does not have them.
-    point_to_voxel: Buffer<i32>,
-    sorter: Sorter<u64>,
-    sorter_u32: Sorter<u32>,
+workspace! {
+    /// Memory that calls use again.
+    ///
+    /// Between calls the tables and the slots are empty (all ones), and the sets of cells (all
+    /// zero): the kernels empty what they used, which is far less than there is.
+    pub(super) struct Workspace(stream) {
+        stream: Stream,
+        points: Buffer<u8>,
+        table: Buffer<kernels::Entry>,
+        seed: Seed = seed(),
+        slots: Buffer<u32>,
+        cells: cells::Memory,
+        /// Zero between calls.
+        lost: Buffer<u32> = stream.upload(&[0])?,
+        /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is
+        /// under way, and after one that failed.
+        clean: bool = true,
+        /// Entries minus one of a table that is too small.
+        #[cfg(test)]
+        pub(super) mask: Option<u32> = None,
+        slot_of_point: Buffer<u32>,
+        tiles: Buffer<u32>,
+        row_splits: Uploaded,
+        sample_found: Buffer<u32>,
+        /// Where rows start and end, of one cloud.
+        voxel_splits: Buffer<u32> = stream.alloc(2)?,
+        row_keys: Buffer<u64>,
+        row_keys_u32: Buffer<u32>,
+        row_slots: Buffer<u32>,
+        /// Rows of points, for lists, where the result does not have them.
+        point_to_voxel: Buffer<i32>,
+        sorter: Sorter<u64>,
+        sorter_u32: Sorter<u32>,
+    }
 }
 
 /// A call that is under way.
@@ -111,32 +112,6 @@ impl Call<'_> {
 }
 
 impl Workspace {
-    pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            stream: stream.clone(),
-            points: stream.alloc(0)?,
-            table: stream.alloc(0)?,
-            seed: seed(),
-            slots: stream.alloc(0)?,
-            cells: cells::Memory::new(stream)?,
-            lost: stream.upload(&[0])?,
-            clean: true,
-            #[cfg(test)]
-            mask: None,
-            slot_of_point: stream.alloc(0)?,
-            tiles: stream.alloc(0)?,
-            row_splits: Uploaded::new(stream)?,
-            sample_found: stream.alloc(0)?,
-            voxel_splits: stream.alloc(2)?,
-            row_keys: stream.alloc(0)?,
-            row_keys_u32: stream.alloc(0)?,
-            row_slots: stream.alloc(0)?,
-            point_to_voxel: stream.alloc(0)?,
-            sorter: Sorter::new(stream)?,
-            sorter_u32: Sorter::new(stream)?,
-        })
-    }
-
     /// Calls `arrays`, which may put other arrays into the result, when the device already works,
     /// and returns what it does.
     pub(super) fn run<R, E: From<Error>>(

@@ -1,6 +1,7 @@
 //! A kd-tree: parts of equal size, split at the median of their widest axis.
 
 use super::tree::{Entry, LEAF, Tree};
+use crate::icp::cloud::around;
 use crate::{Result, par};
 
 /// Parts of fewer points are not worth another thread.
@@ -23,13 +24,7 @@ pub(in crate::icp) fn order(entries: &mut [Entry]) {
     if entries.len() <= LEAF {
         return;
     }
-    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for entry in &*entries {
-        for axis in 0..3 {
-            low[axis] = low[axis].min(entry.point[axis]);
-            high[axis] = high[axis].max(entry.point[axis]);
-        }
-    }
+    let (low, high) = around(entries.iter().map(|entry| entry.point));
     let width = |axis: usize| high[axis] - low[axis];
     let axis = (1..3).fold(0, |widest, axis| if width(axis) > width(widest) { axis } else { widest });
     let middle = middle(entries.len());

@@ -1,6 +1,7 @@
 //! A tree of boxes over points along the Morton curve, split where the codes' highest bit changes.
 
 use super::tree::{Entry, LEAF, Tree};
+use crate::icp::cloud::around;
 use crate::{Result, memory, par};
 use pointmill_core::icp::morton::{CubeOrder, MortonGrid, split};
 use rayon::prelude::*;
@@ -27,30 +28,17 @@ fn order_within(cube: &mut [Entry]) {
     if cube.len() <= LEAF {
         return;
     }
-    let (low, high) = around(cube.len(), |i| cube[i].point);
+    let (low, high) = around(cube.iter().map(|entry| entry.point));
     if low != high {
         let order = CubeOrder::new(low, high);
         par::sort_unstable_by(cube, |a, b| order.of(a.point, b.point).then_with(|| a.index.cmp(&b.index)));
     }
 }
 
-/// The box around `n` points.
-fn around(n: usize, point: impl Fn(usize) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
-    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for i in 0..n {
-        let p = point(i);
-        for axis in 0..3 {
-            low[axis] = low[axis].min(p[axis]);
-            high[axis] = high[axis].max(p[axis]);
-        }
-    }
-    (low, high)
-}
-
 /// Codes and indices of `n` finite points in the order of the Morton curve through the box around
 /// them; of one code in the order of their indices.
 pub(in crate::icp) fn order_along_curve(n: usize, point: impl Fn(usize) -> [f32; 3] + Sync) -> Result<Vec<(u64, u32)>> {
-    let (low, high) = around(n, &point);
+    let (low, high) = around((0..n).map(&point));
     let grid = MortonGrid::new(low, high);
     let codes = (0..n).into_par_iter().with_min_len(par::grain(CODES));
     let codes = codes.map(|i| (grid.code(point(i)), i as u32));

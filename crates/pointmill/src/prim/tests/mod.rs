@@ -1,9 +1,14 @@
 //! Primitives against plain host code, below, at and above the sizes of lanes, warps, blocks and
 //! tiles.
 
+mod hash;
+mod scan;
+
 use super::*;
 use crate::testing::{Random, kernel_devices};
+use hash::hash_slots;
 use pointmill_kernels::simt::twin::set_block_order;
+use scan::{compact, exclusive_scan};
 
 /// Around everything that has a size: warp 32, block 256, compaction tile 1024, scan tile 2048,
 /// sort tile 4096.
