@@ -103,7 +103,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
     assert_eq!(report, wanted);
 
     let got = arrays(folder.path(), &format!("{flags} --layout csr"));
-    let want = pooled(&scene, &RoiPoolParams { layout: RoiLayout::Csr, ..params.clone() });
+    let want = pooled(&scene, &RoiPoolParams { layout: RoiLayout::Csr, ..params });
     assert_eq!(
         told(&got),
         [
