@@ -29,7 +29,7 @@ pub(crate) fn singles<const N: usize>(object: &Bound<'_, PyAny>, name: &str, wha
 
 /// A whole number from `least` up to what the library counts with.
 pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
-    let fits = u32::try_from(number).ok().filter(|n| *n >= least && *n <= i32::MAX as u32);
+    let fits = u32::try_from(number).ok().filter(|n| *n >= least && i32::try_from(*n).is_ok());
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
 }
 

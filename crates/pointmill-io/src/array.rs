@@ -277,7 +277,7 @@ mod tests {
         let a = a.named("g.npz".into(), Some("mean"));
         assert_eq!(a.as_f16_bits().unwrap(), [0x3c00, 0x7bff]);
         assert_eq!(a.to_f32().unwrap(), [1.0, 65504.0]);
-        let e = a.clone().into_u16().unwrap_err();
+        let e = a.into_u16().unwrap_err();
         assert_eq!(e.to_string(), "g.npz: array `mean`: element type: wanted u16, found f16 [2]");
         let b = Array::new(vec![], ArrayData::Bool(vec![true])).unwrap();
         assert_eq!(b.to_f64().unwrap_err().class(), "DtypeMismatch");

@@ -156,14 +156,14 @@ fn lengths_that_lie_are_told() {
     let batch = 16 + four(12);
     let described = batch + 8..batch + 8 + four(batch + 4);
     let footer = bytes.len() - 10 - four(bytes.len() - 10)..bytes.len() - 10;
-    let find = |within: std::ops::Range<usize>, value: i64| {
-        within.clone().find(|&at| bytes[at..at + 8] == value.to_le_bytes()).expect("the number is there")
+    let find = |mut within: std::ops::Range<usize>, value: i64| {
+        within.find(|&at| bytes[at..at + 8] == value.to_le_bytes()).expect("the number is there")
     };
     let node = find(described.clone(), 33);
     // Not the number of all rows, which comes first or last.
     let node = if bytes[node + 8..node + 16] == [0; 8] { node } else { find(node + 8..described.end, 33) };
     let buffer = find(described.clone(), 264);
-    let block = find(footer.clone(), batch as i64);
+    let block = find(footer, batch as i64);
     let body = i64::from_le_bytes(bytes[block + 16..block + 24].try_into().unwrap());
     let length = find(described, body);
     for (at, value, told) in [

@@ -50,7 +50,7 @@ fn lines_of_every_kind_are_read() {
 fn what_is_wrong_is_told_with_its_line() {
     let one = "numbers with a decimal point, between them blanks, commas or semicolons and only one of these";
     for (text, told) in [
-        ("1 2 3\n4 abc 6\n", "BadValue: a.xyz: line 2: `y`: wanted a number of type f64, found `abc`".to_string()),
+        ("1 2 3\n4 abc 6\n", "BadValue: a.xyz: line 2: `y`: wanted a number of type f64, found `abc`".to_owned()),
         ("x y z\n1 2 3\n4 5\n", "BadValue: a.xyz: line 3: wanted 3 values, as the first line has, found 2".into()),
         ("1 2 3\n\n4 5 6 7\n", "BadValue: a.xyz: line 3: wanted 3 values, as the first line has, found 4".into()),
         ("1,5;2,5;3,5\n", format!("BadValue: a.xyz: line 1: wanted {one}, found `1,5`")),

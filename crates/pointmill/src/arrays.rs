@@ -83,7 +83,7 @@ impl Deref for Shape {
 }
 
 /// One array of a result: which it is, its type and its shape.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArraySpec<K> {
     /// Which array it is.
     pub array: K,

@@ -127,7 +127,7 @@ impl Scan {
         let origin = match origin_of(local_origin)? {
             LocalOrigin::Auto => auto_origin(&xyz),
             LocalOrigin::At(origin) => origin,
-            _ => [0.0; 3],
+            LocalOrigin::None => [0.0; 3],
         };
         let less = |i: usize, v: f64| (v - origin.get(i % width).copied().unwrap_or(0.0)) as f32;
         let single: Vec<f32> = values.iter().enumerate().map(|(i, v)| less(i, *v)).collect();

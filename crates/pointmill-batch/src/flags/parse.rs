@@ -37,7 +37,8 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
         Some((at, 'G' | 'g')) => (&text[..at], 30),
         _ => (text, 0),
     };
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n <= i64::MAX as u64);
+    let bytes =
+        digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| i64::try_from(n).is_ok());
     bytes.ok_or_else(|| "expected a whole number of bytes, optionally followed by K, M or G".into())
 }
 

@@ -208,35 +208,6 @@ fn the_manifest_has_the_documented_fields() {
     assert_eq!(size(&format!("m/{MANIFEST}")), 0);
 }
 
-#[test]
-fn what_does_not_go_with_a_batch_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    inputs(folder.path(), 2);
-    for (args, told) in [
-        ("voxelize in --resume", "--resume: needs --out with a folder"),
-        ("voxelize in/0.bin --out a.npz --resume", "--resume: needs --out with a folder"),
-        ("ndt build in --out a.npz --resume", "--resume: needs --out with a folder"),
-        ("convert in/0.bin --out a.ply --resume", "--resume: needs --out with a folder, got a file"),
-        ("voxelize in --visualize a.png --jobs 2", "--visualize: cannot be used with --jobs 2 or more"),
-        ("ndt build in --out o/ --visualize a.png --resume", "--visualize: cannot be used with --resume"),
-        ("voxelize in --jobs 0", "0 is not in 1..=256"),
-        (
-            "convert in --out o",
-            "add --to with one of npy, npz, ply, pcd, bin, feather, arrow, csv, xyz, and give a folder",
-        ),
-        (
-            "convert in/0.bin --out in",
-            "add --to with one of npy, npz, ply, pcd, bin, feather, arrow, csv, xyz, and give a folder",
-        ),
-        ("convert in --out o --to las", "possible values: npy, npz, ply, pcd, bin, feather, arrow, csv, xyz"),
-        ("convert in --out in --to bin", "is also an input; choose another name"),
-    ] {
-        let told_by = run(folder.path(), args).expect(2);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!(names(folder.path()), ["b.npy", "in", "t.npy"], "{args}");
-    }
-}
-
 /// Starts a run that holds the folder `o`, waiting for a cloud on its standard input.
 #[cfg(unix)]
 fn holding(folder: &Path) -> std::process::Child {

@@ -52,43 +52,6 @@ fn flags_override_the_file() {
 }
 
 #[test]
-fn mistakes_in_the_file_are_2_and_told_with_their_line() {
-    let folder = tempfile::tempdir().unwrap();
-    for (text, told) in [
-        ("[voxelize]\nmax_points = 3", "c.toml: line 2: unknown key `max_points`"),
-        ("[voxelize]\n\nmean = \"f64\"", "c.toml: line 3: invalid value 'f64' for '--mean"),
-        ("[voxelize]\nmax-points = -3", "c.toml: line 2: "),
-        (
-            "device = \"gpu\"",
-            "c.toml: line 1: invalid value 'gpu' for '--device <DEVICE>': expected auto, cpu, cuda or cuda:N",
-        ),
-        ("[voxelize]\nformat = \"doc\"", "c.toml: line 2: invalid value 'doc' for '--format"),
-        ("[voxelize]\ndynamic = true\nmax-points = 3", "which keeps all points"),
-        ("[voxelize]\nmax-voxels = 0", "max_voxels: expected 1 to"),
-        ("[voxelize", "c.toml: line 1: "),
-    ] {
-        fs::write(folder.path().join("c.toml"), text).unwrap();
-        let run = run(folder.path(), "voxelize --config c.toml").expect(2);
-        assert!(run.err.contains(told), "{text}: {}", run.err);
-    }
-}
-
-#[test]
-fn a_file_that_is_no_text_is_a_usage_error() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("c.toml"), [0xff, 0xfe]).unwrap();
-    fs::write(folder.path().join("long.toml"), vec![b'\n'; (1 << 20) + 1]).unwrap();
-    for (name, found) in [("c.toml", "got bytes that are not UTF-8"), ("long.toml", "got more")] {
-        let told = run(folder.path(), &format!("voxelize --config {name}")).expect(2);
-        assert!(
-            told.err.contains(&format!("{name}: expected a text of at most 1048576 bytes, {found}")),
-            "{}",
-            told.err
-        );
-    }
-}
-
-#[test]
 fn every_operator_takes_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -111,7 +74,4 @@ fn every_operator_takes_a_file() {
     assert_eq!(told.data("begin")[0]["params"]["layout"], "sparse");
     let told = run(at, "roi-pool --config c.toml --inside part --json").expect(0);
     assert_eq!(told.data("begin")[0]["params"]["inside"], "part");
-    fs::write(at.join("c.toml"), "resolution = 2").unwrap();
-    let told = run(at, "ndt build a.bin --config c.toml").expect(2);
-    assert!(told.err.contains("c.toml: line 1: unknown key `resolution`: outside of tables only `device` is known; flags of the command stand under [ndt.build]"), "{}", told.err);
 }

@@ -54,46 +54,15 @@ fn errors_are_those_of_the_library() {
 }
 
 #[test]
-fn bad_files_fail_and_bad_pairs_are_refused() {
+fn bad_files_are_named_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write_ways(at);
-    fs::write(at.join("none.txt"), "# nothing\n").unwrap();
-    fs::write(at.join("nan.txt"), "1 0 0 0 0 1 0 0 0 0 1 nan\n").unwrap();
-    fs::write(at.join("skew.txt"), "1 1 0 0 0 1 0 0 0 0 1 0\n").unwrap();
-    fs::write(at.join("few.txt"), "1 0 0 0 0 1 0 0 0 0 1\n").unwrap();
-    fs::write(at.join("back.txt"), "1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n").unwrap();
-    fs::write(at.join("one.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n").unwrap();
-    fs::write(at.join("late.txt"), "100 0 0 0 0 0 0 1\n").unwrap();
-    for (name, told) in [
-        ("missing.txt", "missing.txt: "),
-        ("none.txt", "none.txt: text: wanted one pose or more, found none"),
-        ("nan.txt", "nan.txt: line 1: wanted a rigid transform"),
-        ("skew.txt", "skew.txt: line 1: wanted a rigid transform"),
-        ("few.txt", "few.txt: line 1: wanted "),
-        ("back.txt", "back.txt: line 2: wanted a finite time after 1, found 0"),
-    ] {
-        for (args, index) in [(format!("{name} truth.txt"), 0), (format!("estimate.txt {name}"), 1)] {
-            let run = run(at, &format!("evaluate {args} --json")).expect(3);
-            assert!(run.err.contains(told), "{args}: {}", run.err);
-            let error = run.data("error").remove(0);
-            assert_eq!((&error["index"], &error["file"]), (&json!(index), &json!(name)), "{args}");
-            assert!(run.data("summary").is_empty());
-        }
-    }
-    let before = names(at);
-    for (args, told) in [
-        ("one.txt truth.txt", "expected"),
-        ("estimate.tum late.txt", "expected"),
-        ("estimate.txt truth.txt --max-time-difference -1", "max_time_difference: expected finite seconds >= 0"),
-        ("estimate.txt truth.txt --align best", "invalid value 'best'"),
-        ("estimate.txt truth.txt --plot p.gif", "--plot p.gif: expected a file name ending in .svg, .png, .html"),
-        ("estimate.txt truth.txt --plot no/p.svg", "no/p.svg"),
-    ] {
-        let code = if args.contains("no/p") { 1 } else { 2 };
-        let run = run(at, &format!("evaluate {args}")).expect(code);
-        assert!(run.err.contains(told), "{args}: {}", run.err);
-        assert_eq!(names(at), before, "{args}");
+    for (args, index) in [("missing.txt truth.txt", 0), ("estimate.txt missing.txt", 1)] {
+        let run = run(at, &format!("evaluate {args} --json")).expect(3);
+        let error = run.data("error").remove(0);
+        assert_eq!((&error["index"], &error["file"]), (&json!(index), &json!("missing.txt")), "{args}");
+        assert!(run.data("summary").is_empty());
     }
 }
 
@@ -120,10 +89,6 @@ fn synth_writes_drives_with_their_truth() {
     assert_eq!(names(&at.join("e")), ["sweep_000.bin"]);
     let truth = read_poses(at.join("loop.txt"), &PoseOptions::default()).unwrap().poses;
     assert_eq!(truth, [Pose::from_matrix(&drive.world_from_sensor(0)).unwrap()]);
-    for flag in ["--scene loop", "--distort", "--poses a.txt"] {
-        let told = run(at, &format!("synth --shape rabbit --out r {flag}")).expect(2);
-        assert!(told.err.contains("can be used with --shape drive only"), "{}", told.err);
-    }
 }
 
 /// Ground truth of EuRoC is read by its header; without it, its times are no seconds.
@@ -144,22 +109,11 @@ fn euroc_is_no_tum() {
         times.push(stamp as f64 / 1e9);
     }
     fs::write(at.join("euroc.csv"), format!("{header}{rows}")).unwrap();
-    fs::write(at.join("bare.csv"), &rows).unwrap();
     write_poses(at.join("tum.txt"), &Poses { poses, times: Some(times) }, PoseFormat::Tum).unwrap();
     let told = run(at, "evaluate tum.txt euroc.csv --json").expect(0);
     let absolute = &told.data("summary")[0]["absolute"];
     let most = |what: &str| absolute[what]["max"].as_f64().unwrap();
     assert!(most("translation") < 1e-9 && most("rotation") < 1e-9, "{absolute}");
-    let told = run(at, "evaluate tum.txt bare.csv").expect(3);
-    let wanted = "bare.csv: line 1: wanted a time of at most 1e11 seconds; nanoseconds need the header line of EuRoC";
-    assert!(told.err.contains(wanted), "{}", told.err);
-    // A pose to start from, and the poses of a map.
-    fs::write(at.join("one.csv"), rows.lines().next().unwrap()).unwrap();
-    fs::write(at.join("scan.csv"), "x,y,z\n1,2,3\n").unwrap();
-    for args in ["localize --map scan.csv scan.csv --start one.csv", "ndt build scan.csv --poses one.csv"] {
-        let told = run(at, args).expect(2);
-        assert!(told.err.contains("wanted a time of at most 1e11 seconds"), "{args}: {}", told.err);
-    }
 }
 
 /// Positions along a straight street say nothing of the turn about it, which is said.

@@ -161,35 +161,3 @@ fn resume_does_what_is_new_changed_or_not_whole() {
     assert_eq!(done("--resume"), [vec![5], (0..5).collect()]);
     assert!(contents(&at.join("o")) == whole);
 }
-
-#[test]
-fn what_makes_no_sense_is_refused_before_any_work() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    setup(at, 2);
-    let before = names(at);
-    for (args, told) in [
-        ("icp s t.npy --visualize a.gif", "--visualize a.gif: expected one source"),
-        ("icp s t.npy --plot a.svg", "--plot a.svg: expected one source"),
-        ("icp s t.npy --out a.ply", "--out a.ply: expected a folder"),
-        ("icp s t.npy --resume", "--resume: needs --out with a folder"),
-        ("icp s - --format npy --out o --resume", "--resume: needs TARGET as a file"),
-        ("icp s -", "-: needs --format"),
-        (
-            "icp s/0.npy t.npy --resume --out a.ply",
-            "--resume: needs several sources and --out with a folder, got one source",
-        ),
-        ("icp s t.npy --robust huber:0", "robust: expected a finite width > 0 m"),
-        ("icp s t.npy --jobs 0", "0 is not in 1..=256"),
-    ] {
-        let told_by = run(at, args).expect(2);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!((names(at), told_by.out.as_str()), (before.clone(), ""), "{args}");
-    }
-    // The target is an input too.
-    run(at, "convert t.npy --out s/0.ply").expect(0);
-    let bytes = fs::read(at.join("s/0.ply")).unwrap();
-    let told = run(at, "icp s/*.npy s/0.ply --out s").expect(2);
-    assert!(told.err.contains("s/0.ply is also an input; choose another name"), "{}", told.err);
-    assert!(fs::read(at.join("s/0.ply")).unwrap() == bytes);
-}

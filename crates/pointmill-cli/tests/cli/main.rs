@@ -18,6 +18,7 @@ mod json;
 mod las;
 mod links;
 mod localize;
+mod messages;
 mod ndt;
 mod ndt_batch;
 mod ndt_blocks;

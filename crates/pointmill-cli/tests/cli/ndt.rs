@@ -215,29 +215,10 @@ fn moments_of_shards_merge_to_the_same_bytes() {
 }
 
 #[test]
-fn moments_that_do_not_go_together_are_2() {
+fn without_one_of_the_moments_there_is_no_map() {
     let folder = tempfile::tempdir().unwrap();
     write_tiles(folder.path());
     run(folder.path(), "ndt build tiles/0.npy --moments a.arrow").expect(0);
-    run(folder.path(), "ndt build tiles/1.npy --moments b.arrow").expect(0);
-    run(folder.path(), "ndt build tiles/1.npy --moments c.arrow --resolution 1").expect(0);
-    for (args, told) in [
-        (
-            "ndt merge a.arrow b.arrow c.arrow --out o.npz",
-            "c.arrow: resolution: expected cells of 2 m, got cells of 1 m, beside a.arrow",
-        ),
-        ("ndt merge a.arrow --minus c.arrow --out o.npz", "expected cells of 2 m, got cells of 1 m"),
-        ("ndt merge a.arrow --minus b.arrow --out o.npz", "b.arrow: part: expected moments of points that were added"),
-        (
-            "ndt merge a.arrow --minus a.arrow --minus a.arrow --moments o.arrow",
-            "a.arrow: part: expected at most 0 points",
-        ),
-    ] {
-        let told_by = run(folder.path(), args).expect(2);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!(names(folder.path()), ["a.arrow", "b.arrow", "c.arrow", "tiles"]);
-    }
-    // Without one of them the rest is no map.
     fs::write(folder.path().join("d.arrow"), "text").unwrap();
     let told = run(folder.path(), "ndt merge a.arrow d.arrow none-*.arrow tiles --out o.npz --json").expect(3);
     let classes: Vec<_> = told.data("error").iter().map(|e| e["class"].as_str().unwrap().to_owned()).collect();
@@ -456,101 +437,14 @@ fn an_alignment_that_may_be_wrong_is_said_so() {
 }
 
 #[test]
-fn arguments_without_sense_are_2_before_any_work() {
+fn all_that_cannot_be_matched_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    write_points(folder.path(), "a.npy", &hall());
-    fs::create_dir(folder.path().join("b")).unwrap();
-    write_points(folder.path(), "b/a.npy", &hall());
-    let told = run(folder.path(), "ndt build a.npy --out g.npz --moments g.arrow").expect(0);
-    assert_eq!(told.err, "");
-    fs::write(folder.path().join("p.txt"), "0 0 0 0 0 0").unwrap();
-    let before = names(folder.path());
-    for (args, told) in [
-        ("ndt", "Usage: pointmill ndt"),
-        ("ndt build a.npy --resolution 0", "resolution: expected a size in metres"),
-        ("ndt build a.npy --resolution -1", "resolution: expected a size in metres"),
-        ("ndt build a.npy --min-points 0", "min_points: expected at least 1, got 0"),
-        ("ndt build a.npy --eigen-ratio 1", "eigen_ratio: expected 0 or more, below 1, got 1"),
-        ("ndt build a.npy --covariance wide", "possible values: unbiased, autoware, population"),
-        ("ndt build -", "-: needs --format"),
-        ("ndt build a.npy --out o", "--out o: expected a file name ending in .npz"),
-        ("ndt build a.npy --out o.npy", "--out o.npy: expected a file name ending in .npz"),
-        ("ndt build a.npy --moments o.npz", "--moments o.npz: expected a file name ending in .arrow"),
-        ("ndt build a.npy --out o.npz --moments o/", "--moments o/: expected a file, since --out is a file"),
-        ("ndt build a.npy --out o/ --moments o.arrow", "--moments o.arrow: expected a folder, since --out is one"),
-        ("ndt build a.npy b/a.npy --out o/", "a.npy and b/a.npy would both write o/a.npz"),
-        ("ndt build g.npz --out g.npz", "is also an input; choose another name"),
-        ("ndt build a.npy --visualize o.gif", "--visualize o.gif: expected a name ending in .png"),
-        ("ndt merge --out o.npz", "<A.arrow>"),
-        ("ndt merge g.arrow --moments g.arrow", "is also an input; choose another name"),
-        ("ndt merge g.arrow --out o", "--out o: expected a file name ending in .npz"),
-        ("ndt score --map g.npz --scan a.npy", "--pose"),
-        ("ndt score --scan a.npy --pose p.txt", "--map"),
-        ("ndt score --map - --scan - --pose p.txt --format npy", "-: can be used for one input only"),
-        ("ndt score --map g.npz --scan - --pose p.txt", "-: needs --format"),
-        (
-            "ndt score --map g.npz --scan a.npy --pose p.txt --resolution 1",
-            "--resolution: expected 2, the edge of the cells of g.npz, got 1",
-        ),
-        (
-            "ndt score --map g.npz --scan a.npy --pose p.txt --min-points 3",
-            "--min-points: cannot be used with the grid g.npz",
-        ),
-        (
-            "ndt score --map g.arrow --scan a.npy --pose p.txt --resolution 1",
-            "g.arrow: resolution: expected cells of 1 m, got cells of 2 m",
-        ),
-        ("ndt align --map g.npz --scan a.npy --step-size 0", "step_size: expected a finite number > 0, got 0"),
-        ("ndt align --map g.npz --scan a.npy --epsilon nan", "epsilon: expected a finite number > 0, got NaN"),
-        (
-            "ndt align --map g.npz --scan a.npy --visualize o.jpg",
-            "--visualize o.jpg: expected a name ending in .png or .gif",
-        ),
-    ] {
-        let told_by = run(folder.path(), args).expect(2);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!(told_by.out, "", "{args}");
-        assert_eq!(names(folder.path()), before, "{args}");
-    }
-}
-
-#[test]
-fn what_cannot_be_matched_is_3() {
-    let folder = tempfile::tempdir().unwrap();
-    write_points(folder.path(), "a.npy", &hall());
-    for (name, text) in [("p.txt", "0 0 0 0 0 0"), ("q.txt", "1 2 3"), ("r.txt", "1 2 3 4 5 inf"), ("bad.npz", "text")]
-    {
+    for (name, text) in [("q.txt", "1 2 3"), ("bad.npz", "text")] {
         fs::write(folder.path().join(name), text).unwrap();
-    }
-    for (args, told) in [
-        ("--map a.npy --scan none.npy --pose p.txt", "none.npy: no such file"),
-        ("--map none.npy --scan a.npy --pose p.txt", "none.npy: no such file"),
-        ("--map none-*.npy --scan a.npy --pose p.txt", "pattern: wanted a file that matches"),
-        ("--map bad.npz --scan a.npy --pose p.txt", "bad.npz: "),
-        ("--map a.npy --scan a.npy --pose q.txt", "q.txt: "),
-        ("--map a.npy --scan a.npy --pose r.txt", "r.txt: "),
-        ("--map a.npy --scan a.npy --pose none.txt", "none.txt: no such file"),
-    ] {
-        let told_by = run(folder.path(), &format!("ndt score {args}")).expect(3);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        // A scan that fails is the one input; without a map or poses none is read.
-        let of = if told.starts_with("none.npy") && args.contains("--scan none") { 1 } else { 3 };
-        assert!(told_by.err.ends_with(&format!("error: 1 of {of} input(s) failed\n")), "{args}: {}", told_by.err);
-        assert_eq!(told_by.out, "", "{args}");
     }
     let told = run(folder.path(), "ndt align --map bad.npz --scan none.npy --guess q.txt --json").expect(3);
     let inputs: Vec<_> = told.data("error").iter().map(|e| (e["index"].clone(), e["input"].clone())).collect();
     assert_eq!(inputs, [(1.into(), "q.txt".into()), (2.into(), "bad.npz".into()), (Value::Null, Value::Null)]);
-}
-
-#[test]
-fn an_absent_device_is_4_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    for args in ["build --out o/", "merge a.arrow", "score --map m --scan s --pose p", "align --map m --scan s"] {
-        let told = run(folder.path(), &format!("ndt {args} --device cuda:99 --json")).expect(4);
-        assert_eq!(told.data("error")[0]["exit_code"], 4, "{args}");
-        assert!(names(folder.path()).is_empty());
-    }
 }
 
 #[test]

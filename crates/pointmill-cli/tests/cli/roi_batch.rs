@@ -121,15 +121,6 @@ fn a_scene_that_is_not_whole_or_bad_is_told_and_the_rest_is_done() {
     let told = pool(at, &format!("{ALL} {SMALL} --out o2 --fail-fast")).expect(3);
     assert_eq!(counts(&told), [7, 1, 0, 1]);
     assert!(told.err.contains("5 of 7 input(s) were not started"), "{}", told.err);
-    // Without any file of a kind no scene is whole, and that is told once.
-    fs::create_dir(at.join("empty")).unwrap();
-    for (boxes, found) in
-        [("empty", "empty: folder: wanted files ending in"), ("none*", "none*: pattern: wanted a file")]
-    {
-        let told = pool(at, &format!("--points p --boxes {boxes} --features f {SMALL} --out o3")).expect(3);
-        assert_eq!(counts(&told), [1, 0, 0, 1]);
-        assert!(told.err.contains(found), "{}", told.err);
-    }
 }
 
 #[test]
@@ -191,42 +182,6 @@ fn resume_does_what_is_new_changed_or_not_whole() {
     fs::remove_file(at.join("f/3.npy")).unwrap();
     let told = pool(at, &format!("{args} --resume")).expect(3);
     assert_eq!(told.data("error")[0]["index"], 2);
-}
-
-#[test]
-fn what_makes_no_sense_is_refused_before_any_work() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    scenes(at, 2);
-    fs::write(at.join("p/2.ply"), "").unwrap();
-    let before = names(at);
-    for (args, told) in [
-        (
-            "--points p/*.npy --boxes b --features f/1.npy",
-            "--features f/1.npy: expected a folder or a pattern, because --points is one",
-        ),
-        ("--points - --format kitti --boxes b --features f", "--points -: expected a file, a folder or a pattern"),
-        ("--points p --boxes b --features f", "p/2.npy and p/2.ply for scene 2"),
-        ("--points p/*.npy --boxes b --features f --visualize a.png", "--visualize a.png: expected one scene"),
-        (
-            "--points p/*.npy --boxes b --features f --out a.npz",
-            "--out a.npz: expected a folder, since there are 2 inputs",
-        ),
-        ("--points p/*.npy --boxes b --features f --resume", "--resume: needs --out with a folder"),
-        ("--points p/1.npy --boxes b/1.npy --features f/1.npy --resume --out a.npz", "--resume: needs several scenes"),
-        ("--points p/*.npy --boxes b[ --features f", "b[: pattern: wanted a valid pattern"),
-        ("--points p/*.npy --boxes b --features f --jobs 0", "0 is not in 1..=256"),
-    ] {
-        let told_by = run(at, &format!("roi-pool {args}")).expect(2);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!((names(at), told_by.out.as_str()), (before.clone(), ""), "{args}");
-    }
-    // A file beside the one that names a scene is an input too.
-    fs::create_dir(at.join("x")).unwrap();
-    fs::write(at.join("x/1.npz"), "points").unwrap();
-    let told = run(at, "roi-pool --inside part --points x/1.npz --boxes b --out x").expect(2);
-    assert!(told.err.contains("x/1.npz is also an input; choose another name"), "{}", told.err);
-    assert_eq!(fs::read(at.join("x/1.npz")).unwrap(), b"points");
 }
 
 #[test]

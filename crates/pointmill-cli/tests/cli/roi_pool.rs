@@ -103,7 +103,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
     assert_eq!(report, wanted);
 
     let got = arrays(folder.path(), &format!("{flags} --layout csr"));
-    let want = pooled(&scene, &RoiPoolParams { layout: RoiLayout::Csr, ..params.clone() });
+    let want = pooled(&scene, &RoiPoolParams { layout: RoiLayout::Csr, ..params });
     assert_eq!(
         told(&got),
         [
@@ -355,89 +355,10 @@ fn a_picture_is_written_and_told() {
 }
 
 #[test]
-fn arguments_without_sense_are_2_before_any_work() {
+fn all_that_is_wrong_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    write_scene(folder.path());
-    for (args, told) in [
-        ("--margin nan", "margin: expected a finite margin >= 0 m, got NaN"),
-        ("--margin -0.5", "margin: expected a finite margin >= 0 m, got -0.5"),
-        ("--inside part --margin inf", "margin: expected a finite margin"),
-        ("--out-size 0", "out_size[0]: expected 1 to 2147483647, got 0"),
-        ("--out-size 3,4", "expected 1 or 3 whole numbers separated by commas, got 2"),
-        ("--out-size -3", "expected a whole number"),
-        ("--out-size 100000", "out_size: expected at most"),
-        ("--max-points 2147483647", "max_points_per_voxel: expected 0 to"),
-        ("--mode sum", "possible values: max, mean"),
-        ("--origin top", "possible values: bottom, center"),
-        ("--output coo", "possible values: dense, csr, sparse"),
-        ("--inside some", "possible values: part, all, count, crop"),
-        ("--inside part --mode max", "cannot be used with"),
-        ("--inside part --features f.npy", "cannot be used with"),
-        ("--inside part --visualize o.png", "cannot be used with"),
-        (
-            "--boxes b.npy",
-            "roi-pool: also needs --points and --features. Without --boxes, --points, --features the command",
-        ),
-        ("--boxes b.npy --points p.npy", "roi-pool: also needs --features. Without"),
-        ("--features f.npy", "roi-pool: also needs --boxes and --points"),
-        ("--inside part --points p.npy", "roi-pool: also needs --boxes. Without --boxes, --points the command"),
-        ("--inside part --boxes b.npy --points -", "-: needs --format"),
-        ("--out o.npy", "--out o.npy: expected a file name ending in .npz"),
-        ("--out o/", "--out o/: expected a file name ending in .npz"),
-        ("--visualize o.gif", "--visualize o.gif: expected a name ending in .png"),
-        ("--device gpu", "expected auto, cpu, cuda or cuda:N"),
-    ] {
-        let told_by = run(folder.path(), &format!("roi-pool {args}")).expect(2);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!(told_by.out, "", "{args}");
-        assert_eq!(names(folder.path()), ["b.npy", "f.npy", "p.npy"], "{args}");
-    }
-    for args in ["--out no/o.npz", "--visualize no/o.png"] {
-        run(folder.path(), &format!("roi-pool {args}")).expect(1);
-    }
-    run(folder.path(), "roi-pool --device cuda:99").expect(4);
-}
-
-#[test]
-fn a_file_that_does_not_fit_is_3_and_told() {
-    let folder = tempfile::tempdir().unwrap();
-    write_scene(folder.path());
-    let at = |name: &str| folder.path().join(name);
-    write_npy(at("b6.npy"), &ArrayView::f32(&[2, 6], &[0.0; 12])).unwrap();
-    write_npy(at("bi.npy"), &ArrayView::i32(&[1, 7], &[1; 7])).unwrap();
-    write_npy(at("f8.npy"), &ArrayView::f32(&[8, 2], &[0.0; 16])).unwrap();
-    write_npy(at("f1.npy"), &ArrayView::f32(&[POINTS], &[0.0; POINTS])).unwrap();
-    write_npy(at("fi.npy"), &ArrayView::u8(&[POINTS, 1], &[0; POINTS])).unwrap();
-    write_npy(at("fc.npy"), &ArrayView::f32(&[POINTS, 0], &[])).unwrap();
-    write_npy(at("p2.npy"), &ArrayView::f32(&[5, 2], &[0.0; 10])).unwrap();
-    write_npy(at("p65.npy"), &ArrayView::f32(&[POINTS, 65], &[0.0; 65 * POINTS])).unwrap();
-    fs::write(at("text.npy"), "text").unwrap();
-    for ([boxes, points, features], told) in [
-        (["none.npy", "p.npy", "f.npy"], "none.npy: no such file"),
-        (["text.npy", "p.npy", "f.npy"], "text.npy: "),
-        (["b6.npy", "p.npy", "f.npy"], "b6.npy: shape: wanted [N, 7], found f32 [2, 6]"),
-        (["bi.npy", "p.npy", "f.npy"], "bi.npy: element type: wanted f32, f16 or f64, found i32 [1, 7]"),
-        (["b.npy", "none.bin", "f.npy"], "none.bin: no such file"),
-        (["b.npy", "p2.npy", "f.npy"], "p2.npy: shape: wanted [N, C] with C of 3 or more, found [5, 2]"),
-        (["b.npy", "p65.npy", "f.npy"], "p65.npy: points: expected 3 to 64 columns, got 65"),
-        (["b.npy", "p.npy", "none.npy"], "none.npy: no such file"),
-        (
-            ["b.npy", "p.npy", "f8.npy"],
-            "f8.npy: shape: wanted [900, C] with C of 1 or more, a row for each point, found f32 [8, 2]",
-        ),
-        (["b.npy", "p.npy", "f1.npy"], "f1.npy: shape: wanted [900, C]"),
-        (["b.npy", "p.npy", "fc.npy"], "fc.npy: shape: wanted [900, C]"),
-        (["b.npy", "p.npy", "fi.npy"], "fi.npy: element type: wanted f32, f16 or f64, found u8 [900, 1]"),
-    ] {
-        let args = format!("roi-pool --boxes {boxes} --points {points} --features {features} --out o.npz --json");
-        let told_by = run(folder.path(), &args).expect(3);
-        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert!(told_by.err.ends_with("error: 1 of 1 input(s) failed\n"), "{}", told_by.err);
-        let errors = told_by.data("error");
-        assert_eq!((errors.len(), &errors[1]["exit_code"]), (2, &3.into()), "{args}");
-        assert!(told_by.data("frame").is_empty() && !at("o.npz").exists(), "{args}");
-    }
-    // All that is wrong is told at once.
+    write_npy(folder.path().join("b6.npy"), &ArrayView::f32(&[2, 6], &[0.0; 12])).unwrap();
+    write_npy(folder.path().join("f1.npy"), &ArrayView::f32(&[POINTS], &[0.0; POINTS])).unwrap();
     let args = "roi-pool --boxes b6.npy --points none.bin --features f1.npy --json";
     let told = run(folder.path(), args).expect(3);
     let indices: Vec<_> = told.data("error").iter().map(|e| e["index"].as_u64()).collect();
@@ -445,17 +366,4 @@ fn a_file_that_does_not_fit_is_3_and_told() {
     let files: Vec<_> = told.data("error").iter().map(|e| e["file"].clone()).collect();
     assert_eq!(files[..3], ["b6.npy", "none.bin", "f1.npy"]);
     assert!(told.err.ends_with("error: 1 of 1 input(s) failed\n"), "{}", told.err);
-}
-
-#[test]
-fn an_input_is_never_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, points, _) = write_scene(folder.path());
-    let path = folder.path().join("p.npz");
-    pointmill_io::write_npz(&path, &[("points", ArrayView::f32(&[POINTS, 4], &points))]).unwrap();
-    let before = fs::read(&path).unwrap();
-    let args = "roi-pool --inside part --boxes b.npy --points p.npz --out ./p.npz";
-    let told = run(folder.path(), args).expect(2);
-    assert!(told.err.contains("is also an input; choose another name"), "{}", told.err);
-    assert_eq!(fs::read(&path).unwrap(), before);
 }

@@ -208,10 +208,6 @@ fn convert_keeps_global_coordinates_where_a_format_can() {
     let info = &run(folder.path(), "info b.npz --json").expect(0).data("frame")[0];
     assert_eq!(info["origin"], serde_json::json!(ORIGIN));
     assert!(info["bounds"]["min"][1].as_f64().unwrap() > 4_918_340.0);
-    for bad in ["1,2", "nan,0,0", "0,inf,0", "here"] {
-        let told = run(folder.path(), &format!("info a.npy --local-origin {bad}")).expect(2);
-        assert!(told.err.contains("expected auto, none or X,Y,Z of finite numbers"), "{}", told.err);
-    }
 }
 
 #[test]
@@ -303,6 +299,4 @@ fn bounds_read_a_part_of_the_plane() {
     let wanted: Vec<_> = points.iter().copied().filter(inside).collect();
     assert!(!wanted.is_empty() && wanted.len() < points.len());
     assert_eq!(read(folder.path().join("b.ply"), &ReadOptions::default()).unwrap().xyz(), wanted);
-    let told = run(folder.path(), "info a.npy --bounds 2,0,1,1").expect(2);
-    assert!(told.err.contains("expected X0,Y0,X1,Y1 with X0 <= X1 and Y0 <= Y1"), "{}", told.err);
 }

@@ -159,7 +159,23 @@ fn file(lines: &[Line]) -> String {
         "x-lines": by_command,
         "$defs": definitions,
     });
-    serde_json::to_string_pretty(&file).unwrap() + "\n"
+    let parts: Vec<_> = file.as_object().unwrap().iter().map(|(name, value)| part(name, value)).collect();
+    format!("{{\n{}\n}}\n", parts.join(",\n"))
+}
+
+/// A part of the file. A record takes one line; the page has a row for each of its fields.
+fn part(name: &str, value: &Value) -> String {
+    let lines = |[open, close]: [&str; 2], lines: Vec<String>| format!("{open}\n{}\n  {close}", lines.join(",\n"));
+    let text = match value {
+        Value::Object(map) => {
+            lines(["{", "}"], map.iter().map(|(name, v)| format!("    {}: {v}", json!(name))).collect())
+        }
+        Value::Array(items) if items[0].is_object() => {
+            lines(["[", "]"], items.iter().map(|item| format!("    {item}")).collect())
+        }
+        _ => value.to_string(),
+    };
+    format!("  \"{name}\": {text}")
 }
 
 /// The generated part of `docs/json.md`.

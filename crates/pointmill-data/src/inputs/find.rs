@@ -138,9 +138,9 @@ mod tests {
         }
         fs::create_dir(root.join("sub.bin")).unwrap();
         let find = |args: &[&str]| {
-            let args: Vec<_> = args.iter().map(|a| root.join(a).to_str().unwrap().to_string()).collect();
+            let args: Vec<_> = args.iter().map(|a| root.join(a).to_str().unwrap().to_owned()).collect();
             find_inputs(&args).map(|found| {
-                let shown = |p: &Path| p.strip_prefix(root).unwrap().to_str().unwrap().to_string();
+                let shown = |p: &Path| p.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
                 let names = found.iter().map(|file| match file {
                     Ok(path) => shown(path),
                     Err(e) => format!("!{}", shown(e.path())),
@@ -167,7 +167,7 @@ mod tests {
     /// The names that arguments mean in a folder, those that are errors with `!` before them.
     #[cfg(unix)]
     fn found(root: &Path, arg: &str) -> Result<String, IoError> {
-        let shown = |path: &Path| path.strip_prefix(root).unwrap().to_str().unwrap().to_string();
+        let shown = |path: &Path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
         let name = |file: &Result<PathBuf, IoError>| match file {
             Ok(path) => shown(path),
             Err(e) => format!("!{}", shown(e.path())),

@@ -73,7 +73,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             let member = self.zip.by_index_data(index).map_err(|e| zip_error(self.path, "archive", e))?;
             let name = member.name().map_err(|e| zip_error(self.path, "member name", e))?;
             if let Some(name) = name.strip_suffix(".npy") {
-                names.push((index, name.to_string()));
+                names.push((index, name.to_owned()));
             }
         }
         Ok(names)

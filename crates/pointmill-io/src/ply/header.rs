@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        let many = "element e0 0\n".to_string() + &(1..=64).map(|i| format!("element e{i} 0\n")).collect::<String>();
+        let many = "element e0 0\n".to_owned() + &(1..=64).map(|i| format!("element e{i} 0\n")).collect::<String>();
         let wide = format!("element v 0\n{}", "property int x\n".repeat(2049));
         for (body, told) in [
             ("", "Truncated: h: header: wanted `end_header`, found the end of the file"),

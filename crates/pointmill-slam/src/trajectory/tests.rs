@@ -20,7 +20,7 @@ fn trajectory(case: &Case, name: &str) -> Trajectory {
     let poses = rows.chunks_exact(7).map(pose).collect();
     match times.is_empty() {
         true => Trajectory::new(poses).unwrap(),
-        false => Trajectory::with_times(poses, times.to_vec()).unwrap(),
+        false => Trajectory::with_times(poses, times).unwrap(),
     }
 }
 
@@ -45,7 +45,7 @@ fn errors_are_those_of_others() {
     for path in paths {
         let case = read_npz(&path).unwrap();
         let what = path.display().to_string();
-        let of = |name: &str| case[name].to_f64().unwrap().to_vec();
+        let of = |name: &str| case[name].to_f64().unwrap();
         let (estimate, truth) = (trajectory(&case, "estimate"), trajectory(&case, "truth"));
         for alignment in Alignment::ALL {
             let deltas = [

@@ -27,7 +27,7 @@ pub fn available() -> Option<u64> {
 /// below `root`.
 fn available_in(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let left = groups.lines().flat_map(|line| {
+    let left = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         match controllers {

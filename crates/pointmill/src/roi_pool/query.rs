@@ -2,7 +2,7 @@
 
 use super::{BoxLists, PointsInBoxes, Scene};
 use crate::Result;
-use crate::device::{Buffer, Stream};
+use crate::device::Buffer;
 use crate::memory::exactly;
 use pointmill_core::array::{ArrayView, NamedArrays};
 
@@ -80,7 +80,7 @@ impl PointsInBoxes {
     /// # Errors
     /// Out of memory.
     pub fn found(&self, query: BoxQuery) -> Result<BoxFound> {
-        let stream: &Stream = self.stream();
+        let stream = self.stream();
         let found = match query {
             BoxQuery::Part => Found::Part(stream.alloc(0)?),
             BoxQuery::All => Found::All(stream.alloc(0)?),

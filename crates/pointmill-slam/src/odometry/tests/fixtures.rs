@@ -11,7 +11,7 @@ fn poses_are_those_of_an_independent_program() {
     for name in ["straight", "curve", "leaving", "points"] {
         let path = repository("fixtures/odometry").join(format!("{name}.npz"));
         let arrays: BTreeMap<String, Array> = read_npz(&path).unwrap();
-        let values = |name: &str| arrays[name].to_f64().unwrap().to_vec();
+        let values = |name: &str| arrays[name].to_f64().unwrap();
         let number = |name: &str| values(name)[0];
         let params = OdometryParams {
             voxel_size: number("voxel_size"),

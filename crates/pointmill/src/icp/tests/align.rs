@@ -194,7 +194,7 @@ proptest! {
             let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(metric)).unwrap();
             // The pose about the place, in units of the scale.
             let m = got.target_from_source.matrix();
-            let shift: f64 = (0..3).map(|i| {
+            let shift = (0..3).map(|i| {
                 let at = (0..3).map(|j| m[i][j] * place[j]).sum::<f64>() + m[i][3] - place[i];
                 (at / scale - t[i]).powi(2)
             }).sum::<f64>().sqrt();

@@ -149,7 +149,7 @@ fn points_that_are_not_finite_and_many_copies() {
         run(&copies(&source), &copies(&target), &plain);
     }
     // A few points far away do not cost the others their digits.
-    let mut stray = target.clone();
+    let mut stray = target;
     stray.extend([1e12, -1e12, 1e12]);
     let got = run(&source, &stray, &IcpParams { metric: Metric::PointToPoint, ..IcpParams::default() });
     assert!(got.converged() && off(&got.target_from_source, &truth).1 < 1e-6);

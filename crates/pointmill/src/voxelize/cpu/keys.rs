@@ -99,7 +99,7 @@ impl Key for u64 {
 /// Whether a grid's keys can have 32 bits: the largest number stands for no cell, and cells along
 /// an axis can be counted in the bits of an `f32`.
 pub(super) fn narrow(grid: &VoxelGrid) -> bool {
-    grid.num_cells() <= u64::from(u32::MAX) && grid.dims().iter().all(|&d| d <= 1 << 23)
+    u32::try_from(grid.num_cells()).is_ok() && grid.dims().iter().all(|&d| d <= 1 << 23)
 }
 
 /// Points that are in no cell.
@@ -221,7 +221,7 @@ mod tests {
             size in prop::array::uniform3(prop_oneof![Just(0.1f32), 0.05f32..200.0]),
         ) {
             let grid = VoxelGrid::new(size, Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]));
-            let grid = match grid { Ok(grid) => grid, Err(_) => return Ok(()) };
+            let Ok(grid) = grid else { return Ok(()) };
             prop_assert!(narrow(&grid));
             let data = &values[..values.len() / 3 * 3];
             let sample = sample(&grid, data);

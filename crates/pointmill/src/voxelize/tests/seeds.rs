@@ -22,9 +22,9 @@ fn any_seed_gives_the_same_bits() {
     let points = Points::new(&data, 4).unwrap();
     let outputs = Outputs { lists: true, ..Outputs::default() };
     let short = VoxelizeParams { max_points_per_voxel: Some(3), outputs, ..VoxelizeParams::default() };
-    let sorted = VoxelizeParams { order: RowOrder::Sorted, ..short.clone() };
+    let sorted = VoxelizeParams { order: RowOrder::Sorted, ..short };
     // More cells than 32 bits count.
-    let long = VoxelizeParams { voxel_size: [0.01; 3], ..short.clone() };
+    let long = VoxelizeParams { voxel_size: [0.01; 3], ..short };
     for (params, row_splits) in [(short, None), (sorted, Some(vec![0, 700, 1500])), (long, None)] {
         let case = Case { points, row_splits, params };
         let want = with_seed(0, || run(&case, &Device::cpu_with_threads(1).unwrap()));
