@@ -30,7 +30,7 @@ impl<'py> FromPyObject<'_, 'py> for MapPlace {
 }
 
 impl MapPlace {
-    pub(super) fn open(&self) -> Result<BlockMap, IoError> {
+    pub(crate) fn open(&self) -> Result<BlockMap, IoError> {
         match self {
             Self::Folder(path) => BlockMap::open(path),
             Self::Store(store) => BlockMap::open_in(store.clone()),
@@ -44,7 +44,7 @@ impl MapPlace {
         }
     }
 
-    pub(super) fn is_map(&self) -> bool {
+    pub(crate) fn is_map(&self) -> bool {
         match self {
             Self::Folder(path) => BlockMap::is_one(path),
             Self::Store(store) => BlockMap::is_in(&**store),
