@@ -4,8 +4,8 @@ use super::result::registration;
 use super::{NAMES, SHORT, guess_of};
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
-use crate::errors::{Names, OrRaise};
-use crate::interrupt::{self, Effort};
+use crate::errors::Names;
+use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use crate::pickle::{self, MadeAgain};
 use crate::poses;
@@ -88,7 +88,6 @@ impl IcpTarget {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let normals = normals.map(|object| poses::rows(object, "normals")).transpose()?;
         let (place, len) = (cloud.place(), cloud.len());
-        let data = cloud.data(&place.stream().or_raise(TARGET)?)?;
         let made_of = match (place, copied(cloud.array.object())?) {
             (Place::Cpu, Some(points)) => {
                 let arguments = params.arguments(py)?;
@@ -99,14 +98,11 @@ impl IcpTarget {
             }
             _ => None,
         };
-        let target = interrupt::run(py, Effort::of(place, len, SHORT), data, move |data| {
-            let stream = own_stream(place)?;
-            match &normals {
-                Some(normals) => Target::with_normals(&stream, data.rows()?, normals, &params),
-                None => Target::new(&stream, data.rows()?, &params),
-            }
+        let target = cloud.run(py, Effort::of(place, len, SHORT), TARGET, move |points| match &normals {
+            Some(normals) => Target::with_normals(&own_stream(place)?, points, normals, &params),
+            None => Target::new(&own_stream(place)?, points, &params),
         })?;
-        Ok(Self { target: Arc::new(target.or_raise(TARGET)?), place, len, made_of })
+        Ok(Self { target: Arc::new(target), place, len, made_of })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
@@ -158,11 +154,8 @@ impl IcpTarget {
     ) -> PyResult<Bound<'py, PyAny>> {
         let guess = guess_of(guess)?;
         let source = Cloud::read(source, "source", origin, "origin")?.on(self.place, "the target", "source")?;
-        let data = source.data(&source.place().stream().or_raise(NAMES)?)?;
-        let target = self.target.clone();
-        let effort = Effort::of(self.place, source.len(), SHORT / 4);
-        let found =
-            interrupt::run(py, effort, data, move |data| data.rows().and_then(|source| target.align(source, &guess)))?;
-        registration(py, &source.array.backend(), &found.or_raise(NAMES)?)
+        let (target, effort) = (self.target.clone(), Effort::of(self.place, source.len(), SHORT / 4));
+        let found = source.run(py, effort, NAMES, move |points| target.align(points, &guess))?;
+        registration(py, &source.array.backend(), &found)
     }
 }

@@ -6,9 +6,9 @@ use super::{NAMES, SHORT, like_array};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, data, file, value};
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
 use crate::keywords::Keywords;
-use crate::pickle::{self, Reduced};
+use crate::pickle::{self, MadeAgain};
 use crate::poses::{self, matrix, numbers};
 use crate::shared::Shared;
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
@@ -18,7 +18,7 @@ use pointmill_data::{BlockMap, BlockRow, BlockSettings, DataError};
 use pointmill_io::Limits;
 use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// A map by blocks in a folder: squares of the plane with files of their own, which any number of
@@ -167,13 +167,13 @@ impl NdtBlockMap {
         let NdtParams { covariance, min_points, eigen_ratio } =
             NdtParams::default().with("BlockMap.__new__", params)?;
         let map = match resolution {
-            None => detached(py, || path.open()).map_err(file)?,
+            None => detached(py, || BlockMap::open_in(path.0)).map_err(file)?,
             Some(resolution) => {
                 Moments::new(resolution).or_raise(NAMES)?;
                 let origin = poses::origin(origin, "origin")?.unwrap_or_default();
                 let settings = BlockSettings::new(resolution, block, covariance, min_points, eigen_ratio);
                 let settings = settings.and_then(|settings| settings.about(origin)).map_err(file)?;
-                detached(py, || path.create(&settings)).map_err(file)?
+                detached(py, || BlockMap::create_in(path.0, &settings)).map_err(file)?
             }
         };
         map.settings().params().validate().or_raise(NAMES)?;
@@ -212,16 +212,15 @@ impl NdtBlockMap {
     ) -> PyResult<Row> {
         let pose = pose.map(|pose| matrix(pose, "pose")).transpose()?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
-        let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
         let map = self.0.clone();
-        let parts = interrupt::run(py, Effort::of(cloud.place(), cloud.len(), SHORT).whole(), data, move |data| {
+        let effort = Effort::of(cloud.place(), cloud.len(), SHORT).whole();
+        let parts = cloud.run(py, effort, NAMES, move |points| {
             let moments = map.sum(|builder| match pose {
-                None => builder.add(data.rows()?),
-                Some(pose) => builder.add(Rows::f64(&data.rows()?.moved(&pose)?, 3)?),
+                None => builder.add(points),
+                Some(pose) => builder.add(Rows::f64(&points.moved(&pose)?, 3)?),
             })?;
             map.blocks.split(&moments)
         })?;
-        let parts = parts.or_raise(NAMES)?;
         Ok(detached(py, || self.map().put(name, state, &parts)).map_err(file)?.into())
     }
 
@@ -328,17 +327,12 @@ impl NdtBlockMap {
         BlockRow::hash(name)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+    /// The folder is opened again.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
         let (SummedMap { blocks, device, .. }, fields) = (&slf.get().0, PyDict::new(slf.py()));
         fields.set_item("path", std::path::absolute(blocks.folder()).unwrap_or_else(|_| blocks.folder().into()))?;
         fields.set_item("device", device.to_string())?;
-        pickle::way_back(slf, fields)
-    }
-
-    /// The folder is opened again.
-    #[classmethod]
-    fn _restore<'py>(class: &Bound<'py, PyType>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
-        class.call((), Some(fields))
+        pickle::made_again(slf, &fields)
     }
 
     fn __repr__(&self) -> String {

@@ -6,7 +6,7 @@ use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses;
@@ -90,19 +90,17 @@ impl NdtMoments {
     fn add(&self, py: Python<'_>, points: &Bound<'_, PyAny>, origin: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let (moments, effort) = (self.0.clone(), Effort::of(place, cloud.len(), SHORT));
-        let added = interrupt::run(py, effort, data, move |data| {
+        let moments = self.0.clone();
+        cloud.run(py, Effort::of(place, cloud.len(), SHORT), NAMES, move |points| {
             if place == Place::Cpu {
-                return moments.lock().add(data.rows()?);
+                return moments.lock().add(points);
             }
             let lattice = *moments.lock().lattice();
             let builder = NdtBuilder::new(&own_stream(place)?, lattice.unit(), &NdtParams::default())?;
             let mut builder = builder.about(lattice.origin())?;
-            builder.add(data.rows()?)?;
+            builder.add(points)?;
             moments.lock().merge(&builder.moments()?)
-        })?;
-        added.or_raise(NAMES)
+        })
     }
 
     /// Add the points of other sums of the same resolution.

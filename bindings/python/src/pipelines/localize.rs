@@ -193,14 +193,12 @@ impl Localizer {
         if cloud.place() != Place::Cpu {
             return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
         }
-        let data = cloud.data(&Place::Cpu.stream().or_raise(NAMES)?)?;
         let stamp = || points.cast::<Scan>().ok()?.get().stamp_ns.map(|stamp| stamp as f64 / 1e9);
         let seconds = seconds.or_else(stamp);
         let run = self.run.clone();
-        let found = interrupt::run(py, Effort::Whole, data, move |data| {
-            run.lock().localizer_mut().push(data.rows()?, seconds)
-        })?;
-        fix(&cloud.array.backend(), &found.or_raise(NAMES)?)
+        let found =
+            cloud.run(py, Effort::Whole, NAMES, move |points| run.lock().localizer_mut().push(points, seconds))?;
+        fix(&cloud.array.backend(), &found)
     }
 
     /// Takes the scans that a path names, as the command does. Returns their points, and why the

@@ -4,7 +4,7 @@ use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{Names, OrRaise};
 use crate::files::Scan;
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use crate::pickle;
 use crate::poses;
@@ -145,14 +145,13 @@ impl Odometry {
         };
         let stamp_ns = stamp_ns.or_else(|| scan?.stamp_ns);
         let place = cloud.place();
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let odometry = self.0.clone();
-        let done = interrupt::run(py, Effort::of(place, cloud.len(), SHORT).whole(), data, move |data| {
+        let effort = Effort::of(place, cloud.len(), SHORT).whole();
+        let (stamp_ns, step) = cloud.run(py, effort, NAMES, move |points| {
             let mut state = odometry.lock();
-            let step = state.on(place)?.push(data.rows()?, times.as_deref())?;
-            Ok::<_, pointmill::Error>((pose_stamp_ns(stamp_ns, &step, &state.params), step))
+            let step = state.on(place)?.push(points, times.as_deref())?;
+            Ok((pose_stamp_ns(stamp_ns, &step, &state.params), step))
         })?;
-        let (stamp_ns, step) = done.or_raise(NAMES)?;
         let backend = cloud.array.backend();
         let fields = Fields::new(py, Some(&backend)).record(&step)?.record(&step.alignment())?;
         fields.set("stamp_ns", stamp_ns)?.of(&STEP)

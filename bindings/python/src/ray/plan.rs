@@ -6,8 +6,8 @@ use crate::ending::detached;
 use crate::errors::{self, data, value};
 use crate::ndt::{MapPlace, NdtBlockMap};
 use pointmill_data::maps::refuse_one_input_twice;
-use pointmill_data::natural_order;
 use pointmill_data::poses::{Deskew, InputKinds, InputPoses, log_poses};
+use pointmill_data::{BlockMap, natural_order};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,11 @@ pub(crate) fn map_origin(
     match local_origin.extract::<&str>() {
         Ok("none") => Ok(Some([0.0; 3])),
         Ok("auto") => {
-            let known = detached(py, || if place.is_map() { place.open().map(Some) } else { Ok(None) });
+            let known =
+                detached(
+                    py,
+                    || if BlockMap::is_in(&*place.0) { BlockMap::open_in(place.0).map(Some) } else { Ok(None) },
+                );
             Ok(known.map_err(errors::file)?.map(|map| map.settings().origin))
         }
         Ok(_) => {

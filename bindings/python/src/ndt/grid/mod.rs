@@ -12,7 +12,7 @@ use crate::arrays::{OwnedBackend, Place};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use crate::pickle::{self, Reduced};
 use crate::record::Fields;
@@ -77,15 +77,13 @@ impl NdtGrid {
         let params = NdtParams::default().with("Grid.__new__", params)?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let effort = Effort::of(place, cloud.len(), SHORT);
         let local = cloud.local_origin();
-        let grid = interrupt::run(py, effort, data, move |data| {
+        let grid = cloud.run(py, Effort::of(place, cloud.len(), SHORT), NAMES, move |points| {
             let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?.about(local)?;
-            builder.add(data.rows()?)?;
+            builder.add(points)?;
             builder.finish()
         })?;
-        Ok(Self { resolution, ..Self::of(grid.or_raise(NAMES)?, &cloud.array)? })
+        Ok(Self { resolution, ..Self::of(grid, &cloud.array)? })
     }
 
     /// Read the grid that a file holds.
