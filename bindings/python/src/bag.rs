@@ -4,6 +4,7 @@ use crate::ending::detached;
 use crate::errors::file;
 use crate::files::{Scan, origin_of};
 use crate::interrupt::Effort;
+use crate::keywords::Keyword;
 use crate::pickle::{self, Reduced, field};
 use pointmill_io::mcap::{Bag, Topic};
 use pointmill_io::{Limits, LocalOrigin};
@@ -68,11 +69,7 @@ impl BagClouds {
         let (clouds, fields) = (slf.get(), PyDict::new(slf.py()));
         fields.set_item("path", std::path::absolute(clouds.bag.path()).unwrap_or_else(|_| clouds.bag.path().into()))?;
         fields.set_item("topic", clouds.topic())?;
-        match clouds.origin {
-            LocalOrigin::Auto => fields.set_item("local_origin", "auto")?,
-            LocalOrigin::None => fields.set_item("local_origin", "none")?,
-            LocalOrigin::At(origin) => fields.set_item("local_origin", origin)?,
-        }
+        fields.set_item("local_origin", clouds.origin.give(slf.py())?)?;
         pickle::way_back(slf, fields)
     }
 

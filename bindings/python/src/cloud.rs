@@ -1,8 +1,9 @@
 //! Points of an argument, in either precision and about an origin.
 
 use crate::arrays::{Array, Data, Dtype, Place};
-use crate::errors::value;
+use crate::errors::{Names, OrRaise, value};
 use crate::files::Scan;
+use crate::interrupt::{self, Effort};
 use crate::poses;
 use pointmill::{Device, Result, Rows, Stream, auto_origin};
 use pyo3::prelude::*;
@@ -70,6 +71,19 @@ impl<'py> Cloud<'py> {
     /// What is added to points of float32, or was taken for the middle of those of float64.
     pub(crate) const fn origin(&self) -> Option<[f64; 3]> {
         self.origin
+    }
+
+    /// Runs `work` with the points on the caller's stream, without the interpreter's lock; see
+    /// [`interrupt::run`].
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        effort: Effort,
+        names: Names,
+        work: impl FnOnce(Rows<'_>) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let data = self.data(&self.place().stream().or_raise(names)?)?;
+        interrupt::run(py, effort, data, move |data| work(data.rows()?))?.or_raise(names)
     }
 
     /// The values, for work on a stream.

@@ -17,13 +17,16 @@ mod errors;
 mod files;
 mod icp;
 mod interrupt;
+mod keywords;
 mod ndt;
 mod pickle;
 mod pipelines;
 mod poses;
+mod ray;
 mod record;
 mod roi_pool;
 mod scatter;
+mod shared;
 mod voxelize;
 
 /// Every class of results.
@@ -62,11 +65,11 @@ mod _pointmill {
     #[pymodule_export]
     use crate::icp::{IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]
-    use crate::ndt::{MapBuild, MapReader, find_poses, in_natural_order, map_origin, plan_map};
-    #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtGrid, NdtMoments};
     #[pymodule_export]
     use crate::pipelines::{Localizer, Odometry, evaluate};
+    #[pymodule_export]
+    use crate::ray::{InputReader, MapBuild, find_poses, in_natural_order, map_origin, plan_map};
     #[pymodule_export]
     use crate::roi_pool::{
         RoiGradient, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

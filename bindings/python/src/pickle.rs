@@ -1,49 +1,12 @@
 //! Results as `pickle` and `copy` take them: their fields by name, and a way back.
 
 use crate::errors::value;
-use pyo3::PyClass;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 /// What `__reduce__` returns: the function that makes a result again, and what it takes.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyDict>,));
-
-/// A result that is nothing but its fields.
-pub(crate) trait Fields: PyClass {
-    /// Their names.
-    const NAMES: &'static [&'static str];
-
-    /// A result of fields by name.
-    fn of(fields: &Bound<'_, PyDict>) -> PyResult<Self>;
-}
-
-/// All fields of a class, in any order; then those that are made of attributes with other names, by
-/// functions that take all fields, and these names.
-macro_rules! fields {
-    ($class:ty { $($field:ident),+ $(,)? } $({ $($own:ident: $of:path),+ } of [$($name:literal),+])?) => {
-        impl $crate::pickle::Fields for $class {
-            const NAMES: &'static [&'static str] = &[$(stringify!($field),)+ $($($name),+)?];
-
-            fn of(fields: &pyo3::Bound<'_, pyo3::types::PyDict>) -> pyo3::PyResult<Self> {
-                Ok(Self {
-                    $($field: $crate::pickle::field(fields, stringify!($field))?,)+
-                    $($($own: $of(fields)?),+)?
-                })
-            }
-        }
-    };
-}
-pub(crate) use fields;
-
-/// The fields of a result, for its class method `_restore`.
-pub(crate) fn reduce<'py, T: Fields>(result: &Bound<'py, T>) -> PyResult<Reduced<'py>> {
-    let fields = PyDict::new(result.py());
-    for name in T::NAMES {
-        fields.set_item(name, result.as_any().getattr(*name)?)?;
-    }
-    way_back(result, fields)
-}
 
 /// What the class method `_restore` makes of fields.
 pub(crate) fn way_back<'py, T>(result: &Bound<'py, T>, fields: Bound<'py, PyDict>) -> PyResult<Reduced<'py>> {

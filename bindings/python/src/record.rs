@@ -12,15 +12,14 @@ use pyo3::types::{PyBool, PyCFunction, PyDict, PyFloat, PyInt, PyList, PyString,
 
 /// A class of results: its name, module and docstring, its attributes, and what `repr` shows.
 pub(crate) struct Class {
-    pub(crate) name: &'static str,
-    pub(crate) module: &'static str,
-    pub(crate) doc: &'static str,
-    /// A template of `str.format`; by default all attributes.
-    pub(crate) repr: Option<&'static str>,
-    /// Whether results with equal attributes are equal; for those without arrays.
-    pub(crate) equal: bool,
-    pub(crate) attributes: fn() -> Attributes,
-    pub(crate) made: PyOnceLock<Py<PyType>>,
+    name: &'static str,
+    module: &'static str,
+    doc: &'static str,
+    /// A template of `str.format`. Results without one have no arrays: their `repr` shows all
+    /// attributes, and those with equal attributes are equal.
+    repr: Option<&'static str>,
+    attributes: fn() -> Attributes,
+    made: PyOnceLock<Py<PyType>>,
 }
 
 /// The attributes of a class.
@@ -131,6 +130,15 @@ fn plain(doc: &str) -> String {
 }
 
 impl Class {
+    pub(crate) const fn new(
+        (module, name): (&'static str, &'static str),
+        doc: &'static str,
+        repr: Option<&'static str>,
+        attributes: fn() -> Attributes,
+    ) -> Self {
+        Self { name, module, doc, repr, attributes, made: PyOnceLock::new() }
+    }
+
     /// Makes the class, and puts it into the module.
     pub(crate) fn add_to(&self, module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
@@ -154,7 +162,7 @@ impl Class {
         namespace.set_item("__doc__", self.doc)?;
         namespace.set_item("_types", types)?;
         namespace.set_item("_repr", repr)?;
-        namespace.set_item("_equal", self.equal)?;
+        namespace.set_item("_equal", self.repr.is_none())?;
         let base = py.get_type::<ResultBase>();
         let class = py.get_type::<PyType>().call1((self.name, (base,), namespace))?.cast_into::<PyType>()?;
         module.add(self.name, &class)?;

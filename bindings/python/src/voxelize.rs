@@ -11,7 +11,6 @@ use pointmill::interop::{exchange_voxels, voxelize_into};
 use pointmill::voxelize::{MAX_POINTS_PER_VOXEL, MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
 use pointmill::{Aabb, Argument, Stream};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 /// What the library calls the arguments.
 const NAMES: Names = &[
@@ -40,23 +39,18 @@ impl Worker {
     }
 }
 
-pub(crate) static REPORT: Class = Class {
-    name: "VoxelReport",
-    module: "pointmill",
-    doc: "What a call counted; every input point is in exactly one of `points_kept`, `points_dropped_full_voxel`, `points_dropped_dropped_voxel`, `out_of_range` and `non_finite`.",
-    repr: None,
-    equal: true,
-    attributes: || Attributes::default().record::<Report>(""),
-    made: PyOnceLock::new(),
-};
+pub(crate) static REPORT: Class = Class::new(
+    ("pointmill", "VoxelReport"),
+    "What a call counted; every input point is in exactly one of `points_kept`, `points_dropped_full_voxel`, `points_dropped_dropped_voxel`, `out_of_range` and `non_finite`.",
+    None,
+    || Attributes::default().record::<Report>(""),
+);
 
-pub(crate) static VOXELS: Class = Class {
-    name: "Voxels",
-    module: "pointmill",
-    doc: "The result of :func:`pointmill.voxelize`: arrays of the library and on the device of the points.\n\nWith V rows, M points a voxel, C columns a point, N points and B samples; what was not asked for is ``None``.",
-    repr: Some("Voxels(num_voxels={num_voxels}, coords={coords.shape})"),
-    equal: false,
-    attributes: || {
+pub(crate) static VOXELS: Class = Class::new(
+    ("pointmill", "Voxels"),
+    "The result of :func:`pointmill.voxelize`: arrays of the library and on the device of the points.\n\nWith V rows, M points a voxel, C columns a point, N points and B samples; what was not asked for is ``None``.",
+    Some("Voxels(num_voxels={num_voxels}, coords={coords.shape})"),
+    || {
         let origin = "``(x, y, z)``: what means and ranges are relative to, in metres; zeros without ``origin``.";
         let rows = "V, the number of rows; ``None`` for padded results on a GPU, where nobody waited for it.";
         Attributes::default()
@@ -65,8 +59,7 @@ pub(crate) static VOXELS: Class = Class {
             .add("num_voxels", "_Rows", rows)
             .add("report", "VoxelReport | Any", "What the call counted; ``None`` on a GPU unless asked for.")
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// What a call needs besides the operator and its result.
 struct Job {

@@ -28,7 +28,6 @@ PARAMS = {
     "points_in_boxes_all": ("RoiPoolParams", {"origin", "margin"}),
     "voxelize": ("VoxelizeParams", None),
     "read": ("ReadOptions", None),
-    "Localizer._push_inputs": ("ReadOptions", None),
 }
 # Defaults that Python alone has. None says that an argument may be left out.
 PYTHON = {
@@ -42,7 +41,6 @@ PYTHON = {
     "deskew": {"index": 0},
     "normals": {"k": LIBRARY["IcpParams"]["neighbours"]},
     "points_in_boxes_all": {"layout": "csr"},
-    "read": {"local_origin": "auto"},
     "read_bag": {"local_origin": "auto"},
     "roi_aware_pool3d": {"for_gradient": False},
     "voxelize": {"point_to_voxel": False, "report": False},

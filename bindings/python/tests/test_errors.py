@@ -207,3 +207,28 @@ def test_dlpack_arrays_can_be_taken_twice():
     assert first.tolist() == second.tolist() == [[4, 4, 4]]
     with pytest.raises(BufferError):
         pointmill.voxelize(Bare(POINTS), **PARAMS).coords.__dlpack__(copy=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda **more: pointmill.icp(source=POINTS, target=POINTS, **more), "icp"),
+        (lambda **more: pointmill.icp.align_many([POINTS], [POINTS], **more), "align_many"),
+        (lambda **more: pointmill.icp.Target(POINTS, **more), "Target.__new__"),
+        (lambda **more: pointmill.ndt.Grid(POINTS, resolution=1.0, **more), "Grid.__new__"),
+        (lambda **more: pointmill.ndt.Moments(1.0).grid(**more), "Moments.grid"),
+        (lambda **more: pointmill.ndt.BlockMap("map", resolution=1.0, **more), "BlockMap.__new__"),
+        (lambda **more: pointmill.ndt.Grid(POINTS, resolution=1.0).align(POINTS, **more), "Grid.align"),
+        (lambda **more: pointmill.ndt.Grid(POINTS, resolution=1.0).align_many([POINTS], **more), "Grid.align_many"),
+        (lambda **more: pointmill.Localizer(pointmill.ndt.Grid(POINTS, resolution=1.0), **more), "Localizer.__new__"),
+        (lambda **more: pointmill.Odometry(**more), "Odometry.__new__"),
+        (lambda **more: pointmill.evaluate(np.eye(4)[None], np.eye(4)[None], **more), "evaluate"),
+        (lambda **more: pointmill.read("a.ply", **more), "read"),
+        (lambda **more: pointmill.roi_aware_pool3d(POINTS, POINTS, POINTS, out_size=2, **more), "roi_aware_pool3d"),
+    ],
+)
+def test_keywords(call, name):
+    """A keyword that a function does not have is refused as Python refuses it."""
+    with pytest.raises(TypeError) as error:
+        call(nonsense=1)
+    assert str(error.value) == f"{name}() got an unexpected keyword argument 'nonsense'"

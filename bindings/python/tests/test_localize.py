@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pointmill
-from pointmill import ndt
+from pointmill import _pointmill, ndt
 
 
 def wall(x0, y0, x1, y1):
@@ -118,3 +118,11 @@ def test_what_is_refused(grid):
     with pytest.raises(ValueError, match="map_from_sensor"):
         localizer.start(np.zeros((4, 4)))
     assert len(localizer) == 0
+
+
+@pytest.mark.parametrize("read", [{"bounds": [0.0, 0.0, 1.0, 1.0]}, {"drop_zeros": True}])
+def test_whole_scans_alone(grid, read, tmp_path):
+    """A job localizes whole scans: what leaves points out is refused."""
+    localizer = pointmill.Localizer(grid)
+    with pytest.raises(TypeError, match=f'read: expected arguments of pointmill.read, got "{next(iter(read))}"'):
+        localizer._push_inputs(tmp_path, _pointmill._InputReader(**read))

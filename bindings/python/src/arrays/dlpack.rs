@@ -77,7 +77,7 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
         // SAFETY: the descriptor was checked, and is not empty.
         unsafe { tensor.offset_bytes_ptr() }.map_err(invalid)? as usize
     };
-    let (dtype, shape) = (dtype(tensor.dtype()), tensor.shape().iter().map(|&n| n as usize).collect());
+    let (dtype, shape) = (Dtype::of_dlpack(tensor.dtype()), tensor.shape().iter().map(|&n| n as usize).collect());
     let contiguous = tensor.is_compact().map_err(invalid)?;
     Ok(Array {
         name,
@@ -92,21 +92,6 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
         lease: Some(Arc::new(lease)),
         await_work: device.device_type == DLDeviceType::CUDA && known.is_none(),
     })
-}
-
-fn dtype(dtype: DLDataType) -> Dtype {
-    let known = [
-        (DLDataType::F32, Dtype::F32),
-        (DLDataType::F16, Dtype::F16),
-        (DLDataType::BF16, Dtype::Bf16),
-        (DLDataType::F64, Dtype::F64),
-        (DLDataType::I32, Dtype::I32),
-        (DLDataType::I64, Dtype::I64),
-    ];
-    known
-        .into_iter()
-        .find(|(dl, _)| *dl == dtype)
-        .map_or_else(|| Dtype::Other(format!("{dtype:?}")), |(_, known)| known)
 }
 
 /// An array of pointmill's own, for any library that speaks ``DLPack``:

@@ -15,6 +15,7 @@ pub(crate) use results::{Filled, Lender, OutputArrays};
 
 use crate::errors::{kind, value};
 use crate::files::Scan;
+use ::dlpark::ffi::DLDataType;
 use ::dlpark::python::ImportedDlpack;
 use ::numpy::PyUntypedArray;
 use pointmill::{Buffer, Device, Result, Rows, Stream, bf16, f16};
@@ -78,6 +79,9 @@ pub(crate) enum Dtype {
 }
 
 impl Dtype {
+    /// All that have names of their own.
+    const KNOWN: [Self; 6] = [Self::F32, Self::F16, Self::Bf16, Self::F64, Self::I32, Self::I64];
+
     /// The name that numpy and torch know it by.
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -90,9 +94,24 @@ impl Dtype {
             Self::Other(name) => name,
         }
     }
-}
 
-impl Dtype {
+    /// The type in `DLPack`.
+    const fn dlpack(&self) -> DLDataType {
+        match self {
+            Self::F16 => DLDataType::F16,
+            Self::Bf16 => DLDataType::BF16,
+            Self::F64 => DLDataType::F64,
+            Self::I32 => DLDataType::I32,
+            Self::I64 => DLDataType::I64,
+            _ => DLDataType::F32,
+        }
+    }
+
+    fn of_dlpack(dtype: DLDataType) -> Self {
+        let known = Self::KNOWN.into_iter().find(|known| known.dlpack() == dtype);
+        known.unwrap_or_else(|| Self::Other(format!("{dtype:?}")))
+    }
+
     /// The library's name of a type of features.
     pub(crate) const fn of_library(&self) -> pointmill::Dtype {
         match self {

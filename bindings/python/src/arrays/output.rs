@@ -1,12 +1,11 @@
 //! Results in arrays of the caller's library.
 
 use super::dlpack::DlpackArray;
-use super::torch::{Torch, strides, torch};
-use super::{Library, Place};
+use super::torch::{strides, torch};
+use super::{Dtype, Library, Place};
 use crate::ending::detached;
 use bytemuck::Pod;
-use dlpark::ffi::DLDataType;
-use numpy::PyArray1;
+use numpy::{Element, PyArray1};
 use pointmill::{Buffer, Stream, bf16, f16};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -15,55 +14,35 @@ use pyo3::{Bound, intern};
 
 /// A type of values that results can have.
 pub(crate) trait Value: Pod + Send + Sync {
-    /// Its name in `DLPack`.
-    const DLPACK: DLDataType;
-    /// Its name in torch.
-    fn torch(torch: &Torch) -> &Py<PyAny>;
+    /// What libraries know values as.
+    const DTYPE: Dtype;
+    /// Numbers of the same size that numpy has.
+    type Bits: Element + Pod;
+
     /// Values as an array of numpy, of one axis; what numpy has no type for as whole numbers of its
     /// size.
-    fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
+    fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>> {
+        let array = PyArray1::<Self::Bits>::from_vec(py, bytemuck::cast_vec(values)).into_any();
+        if Self::DTYPE == Dtype::F16 {
+            array.call_method1(intern!(py, "view"), (intern!(py, "float16"),))
+        } else {
+            Ok(array)
+        }
+    }
 }
 
 macro_rules! value {
-    ($type:ty, $dlpack:ident, $torch:ident) => {
+    ($($type:ty as $bits:ty: $dtype:ident),+ $(,)?) => {$(
         impl Value for $type {
-            const DLPACK: DLDataType = DLDataType::$dlpack;
-            fn torch(torch: &Torch) -> &Py<PyAny> {
-                &torch.$torch
-            }
-            fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>> {
-                Ok(PyArray1::from_vec(py, values).into_any())
-            }
+            const DTYPE: Dtype = Dtype::$dtype;
+            type Bits = $bits;
         }
-    };
+    )+};
 }
-value!(i32, I32, int32);
-value!(i64, I64, int64);
-value!(f32, F32, float32);
-value!(f64, F64, float64);
-
-/// Values that libraries know as others of the same size.
-macro_rules! value_as {
-    ($(#[$doc:meta])* $type:ty, $dlpack:ident, $torch:ident, $bits:ty, $view:literal) => {
-        $(#[$doc])*
-        impl Value for $type {
-            const DLPACK: DLDataType = DLDataType::$dlpack;
-            fn torch(torch: &Torch) -> &Py<PyAny> {
-                &torch.$torch
-            }
-            fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>> {
-                let bits: Vec<$bits> = bytemuck::cast_vec(values);
-                PyArray1::from_vec(py, bits).call_method1(intern!(py, "view"), (intern!(py, $view),))
-            }
-        }
-    };
-}
-value_as!(f16, F16, float16, i16, "float16");
-// What numpy has no type for stays whole numbers there.
-value_as!(bf16, BF16, bfloat16, i16, "int16");
-// Rows and places in lists, all of them below 2^31: torch computes with no other 32-bit integers
+// Rows and places in lists of `u32` are all below 2^31: torch computes with no other 32-bit integers
 // than signed ones.
-value_as!(u32, I32, int32, i32, "int32");
+value!(i32 as i32: I32, u32 as i32: I32, i64 as i64: I64, f32 as f32: F32, f64 as f64: F64, f16 as i16: F16, bf16 as i16: Bf16);
+
 /// Where results go: the library and the device of an array that was handed in.
 pub(crate) struct Backend<'py> {
     object: Bound<'py, PyAny>,
@@ -145,7 +124,7 @@ impl<'py> Backend<'py> {
         let py = self.object.py();
         let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
         let Place::Cuda { index, .. } = self.place else { unreachable!("memory is lent on a GPU") };
-        let tensor = torch.empty(&self.object, index, shape, T::torch(torch))?;
+        let tensor = torch.empty(&self.object, index, shape, torch.of_dtype(&T::DTYPE))?;
         let address = tensor.call_method0(intern!(py, "data_ptr"))?.extract()?;
         let len = shape.iter().product();
         // SAFETY: torch made room for so many values on the stream's GPU. Who lets the tensor go
@@ -194,8 +173,8 @@ impl<'py> Backend<'py> {
         }
         let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
         let tensor = torch.from_numpy.bind(py).call1((array,))?;
-        if T::DLPACK == DLDataType::BF16 {
-            return tensor.call_method1(intern!(py, "view"), (&torch.bfloat16,));
+        if T::DTYPE == Dtype::Bf16 {
+            return tensor.call_method1(intern!(py, "view"), (torch.of_dtype(&T::DTYPE),));
         }
         Ok(tensor)
     }
@@ -203,7 +182,7 @@ impl<'py> Backend<'py> {
     /// A result for a library that is not known by name.
     fn give_dlpack<T: Value>(&self, buffer: Buffer<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         let py = self.object.py();
-        let array = Bound::new(py, DlpackArray::new(buffer, self.place, T::DLPACK, shape))?.into_any();
+        let array = Bound::new(py, DlpackArray::new(buffer, self.place, T::DTYPE.dlpack(), shape))?.into_any();
         if let Ok(namespace) = self.object.call_method0("__array_namespace__")
             && let Ok(take) = namespace.getattr("from_dlpack")
         {

@@ -21,38 +21,6 @@ impl<K: ArrayName> OutputArrays<K> {
     }
 }
 
-/// Runs an expression with the Rust type of a result's values as `$type`.
-macro_rules! typed {
-    ($dtype:expr, $type:ident => $e:expr) => {
-        match $dtype {
-            Dtype::F16 => {
-                type $type = pointmill::f16;
-                $e
-            }
-            Dtype::Bf16 => {
-                type $type = pointmill::bf16;
-                $e
-            }
-            Dtype::I32 => {
-                type $type = i32;
-                $e
-            }
-            Dtype::I64 => {
-                type $type = i64;
-                $e
-            }
-            Dtype::U32 => {
-                type $type = u32;
-                $e
-            }
-            _ => {
-                type $type = f32;
-                $e
-            }
-        }
-    };
-}
-
 /// Where the arrays of a call go.
 pub(crate) struct Lender<'a, K> {
     backend: Option<&'a OwnedBackend>,
@@ -104,6 +72,14 @@ impl<'a, K: ArrayName> Lender<'a, K> {
     }
 }
 
+/// Lent memory with a buffer of any type.
+fn any<T>((tensor, buffer): (BorrowedTensor, Buffer<T>)) -> (BorrowedTensor, AnyBuffer)
+where
+    AnyBuffer: From<Buffer<T>>,
+{
+    (tensor, buffer.into())
+}
+
 impl Backend<'_> {
     /// Memory of torch for an array of any type, and a buffer that writes to it. There is room for
     /// at least `room` values.
@@ -114,10 +90,15 @@ impl Backend<'_> {
         shape: &[usize],
         room: usize,
     ) -> PyResult<(BorrowedTensor, AnyBuffer)> {
-        typed!(dtype, T => {
-            let (array, buffer): (_, Buffer<T>) =
-                if room > shape.iter().product() { self.lend(stream, &[room])? } else { self.lend(stream, shape)? };
-            Ok((array, buffer.into()))
+        let whole = [room];
+        let shape = if room > shape.iter().product() { &whole } else { shape };
+        Ok(match dtype {
+            Dtype::F16 => any(self.lend::<pointmill::f16>(stream, shape)?),
+            Dtype::Bf16 => any(self.lend::<pointmill::bf16>(stream, shape)?),
+            Dtype::I32 => any(self.lend::<i32>(stream, shape)?),
+            Dtype::I64 => any(self.lend::<i64>(stream, shape)?),
+            Dtype::U32 => any(self.lend::<u32>(stream, shape)?),
+            _ => any(self.lend::<f32>(stream, shape)?),
         })
     }
 

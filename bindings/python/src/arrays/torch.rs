@@ -13,12 +13,7 @@ use pyo3::{Py, intern};
 /// What is needed of torch.
 pub(crate) struct Torch {
     tensor: Py<PyType>,
-    pub(super) float16: Py<PyAny>,
-    pub(super) bfloat16: Py<PyAny>,
-    pub(super) float32: Py<PyAny>,
-    pub(super) float64: Py<PyAny>,
-    pub(super) int32: Py<PyAny>,
-    pub(super) int64: Py<PyAny>,
+    dtypes: [(Dtype, Py<PyAny>); 6],
     strided: Py<PyAny>,
     pub(super) from_numpy: Py<PyAny>,
     is_grad_enabled: Py<PyAny>,
@@ -57,16 +52,15 @@ pub(super) fn torch(py: Python<'_>) -> PyResult<Option<&'static Torch>> {
 impl Torch {
     fn of(module: &Bound<'_, PyAny>) -> PyResult<Self> {
         let get = |name: &str| module.getattr(name).map(Bound::unbind);
+        let mut dtypes = Dtype::KNOWN.map(|dtype| (dtype, module.py().None()));
+        for (dtype, object) in &mut dtypes {
+            *object = get(dtype.name())?;
+        }
         let inner = module.getattr("_C")?;
         let guards = inner.getattr("_dynamo").and_then(|dynamo| dynamo.getattr("guards"));
         Ok(Self {
             tensor: module.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
-            float16: get("float16")?,
-            bfloat16: get("bfloat16")?,
-            float32: get("float32")?,
-            float64: get("float64")?,
-            int32: get("int32")?,
-            int64: get("int64")?,
+            dtypes,
             strided: get("strided")?,
             from_numpy: get("from_numpy")?,
             is_grad_enabled: get("is_grad_enabled")?,
@@ -79,16 +73,13 @@ impl Torch {
     }
 
     fn dtype(&self, dtype: &Bound<'_, PyAny>) -> Dtype {
-        let known = [
-            (&self.float32, Dtype::F32),
-            (&self.float16, Dtype::F16),
-            (&self.bfloat16, Dtype::Bf16),
-            (&self.float64, Dtype::F64),
-            (&self.int32, Dtype::I32),
-            (&self.int64, Dtype::I64),
-        ];
-        let found = known.into_iter().find(|(object, _)| dtype.is(object.bind(dtype.py())));
-        found.map_or_else(|| Dtype::Other(dtype.to_string().replace("torch.", "")), |(_, dtype)| dtype)
+        let found = self.dtypes.iter().find(|(_, object)| dtype.is(object.bind(dtype.py())));
+        found.map_or_else(|| Dtype::Other(dtype.to_string().replace("torch.", "")), |(dtype, _)| dtype.clone())
+    }
+
+    /// torch's name of a type of values.
+    pub(super) fn of_dtype(&self, dtype: &Dtype) -> &Py<PyAny> {
+        &self.dtypes.iter().find(|(known, _)| known == dtype).expect("a type that is known").1
     }
 
     /// A tensor of this shape beside another one, which is on a GPU.

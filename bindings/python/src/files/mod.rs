@@ -10,7 +10,7 @@ mod writer;
 
 pub(crate) use find::{find_inputs, find_log_poses, log_stamp};
 pub(crate) use poses::{read_poses, write_poses};
-pub(crate) use reader::{options_of, origin_of, read};
+pub(crate) use reader::{default_options, origin_of, read};
 pub(crate) use scan::Scan;
 pub(crate) use writer::write;
 

@@ -2,18 +2,32 @@
 
 use super::scan::{Scan, Seconds};
 use crate::errors::value;
-use crate::pickle::{self, field};
-use pointmill_io::{Dtype, LaterTimes, WideColumn};
+use crate::pickle::{Reduced, field, way_back};
+use pointmill_io::{Dtype, WideColumn};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
 
-// Every field that has values; times are pickled as they are asked for.
-pickle::fields!(
-    Scan { points, names, format, xyz, origin, warnings, stamp_ns, deskewed, recorded_ns, frame }
-    { later: no_later, known: known_of, wide: wide_of } of ["start", "times", "_wide"]
-);
+/// The fields of a scan by name and back: those that are attributes, and what is made of others.
+macro_rules! fields {
+    ($($field:ident),+; $($own:ident: $of:expr),+; $($other:literal),+) => {
+        pub(super) fn reduce<'py>(scan: &Bound<'py, Scan>) -> PyResult<Reduced<'py>> {
+            let fields = PyDict::new(scan.py());
+            for name in [$(stringify!($field),)+ $($other),+] {
+                fields.set_item(name, scan.as_any().getattr(name)?)?;
+            }
+            way_back(scan, fields)
+        }
+
+        pub(super) fn restore(fields: &Bound<'_, PyDict>) -> PyResult<Scan> {
+            Ok(Scan { $($field: field(fields, stringify!($field))?,)+ $($own: $of(fields)?),+ })
+        }
+    };
+}
+// Every field that has values; times are pickled as they are asked for, so that none is left.
+fields!(points, names, format, xyz, origin, warnings, stamp_ns, deskewed, recorded_ns, frame;
+    later: |_| PyResult::Ok(Mutex::default()), known: known_of, wide: wide_of; "start", "times", "_wide");
 
 /// A wide column and its type, as a pickle has them.
 pub(super) type WideParts = (usize, Option<i128>, Vec<f64>, f64, String);
@@ -25,11 +39,6 @@ fn wide_of(fields: &Bound<'_, PyDict>) -> PyResult<Vec<(Arc<WideColumn>, Dtype)>
         Ok((Arc::new(WideColumn::from_parts((column, first, values, change))), known))
     };
     columns.into_iter().map(column).collect()
-}
-
-/// A pickle has all times.
-fn no_later(_: &Bound<'_, PyDict>) -> PyResult<Mutex<Option<Arc<LaterTimes>>>> {
-    Ok(Mutex::default())
 }
 
 fn known_of(fields: &Bound<'_, PyDict>) -> PyResult<PyOnceLock<Seconds>> {

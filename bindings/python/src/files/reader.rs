@@ -1,12 +1,13 @@
 //! Clouds from files.
 
 use super::Scan;
-use crate::args::{named, numbers, whole};
 use crate::arrays::Place;
 use crate::interrupt::Effort;
+use crate::keywords::{Keyword, Keywords};
 use pointmill_data::log_stamp_ns;
 use pointmill_io::{LocalOrigin, ReadOptions};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// Files of so many bytes are read in about a millisecond.
@@ -51,20 +52,10 @@ const SHORT: usize = 1 << 16;
 /// >>> scan.points.tolist()
 /// [[1.0, 2.0, 3.0, 0.5]]
 #[pyfunction]
-#[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None),
+#[pyo3(signature = (path, **options),
     text_signature = "(path, *, format=None, columns=None, dataset=None, scan=None, topic=None, salvage=False, local_origin='auto')")]
-pub(crate) fn read(
-    py: Python<'_>,
-    path: PathBuf,
-    format: Option<&str>,
-    columns: Option<i64>,
-    dataset: Option<&str>,
-    scan: Option<i64>,
-    topic: Option<String>,
-    salvage: bool,
-    local_origin: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Scan> {
-    let options = options_of(format, columns, dataset, scan, topic, salvage, local_origin)?;
+pub(crate) fn read(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Scan> {
+    let options = default_options().with("read", options)?;
     let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
     let deskewed = pointmill_data::is_deskewed(&path, options.dataset);
     // What cannot be looked at is refused at once.
@@ -73,30 +64,12 @@ pub(crate) fn read(
     Ok(Scan { stamp_ns, deskewed, ..Scan::new(py, effort, move || pointmill_io::read(&path, &options))? })
 }
 
-/// How a file is read, by the arguments of [`read`].
-pub(crate) fn options_of(
-    format: Option<&str>,
-    columns: Option<i64>,
-    dataset: Option<&str>,
-    scan: Option<i64>,
-    topic: Option<String>,
-    salvage: bool,
-    local_origin: Option<&Bound<'_, PyAny>>,
-) -> PyResult<ReadOptions> {
-    let mut options = ReadOptions { topic, salvage, ..ReadOptions::default() };
-    options.format = format.map(|word| named(word, "format")).transpose()?;
-    options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
-    options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
-    options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
-    options.origin = origin_of(local_origin)?;
-    Ok(options)
+/// How a file is read without arguments.
+pub(crate) fn default_options() -> ReadOptions {
+    ReadOptions { origin: LocalOrigin::Auto, ..ReadOptions::default() }
 }
 
 /// What is subtracted from coordinates.
 pub(crate) fn origin_of(local_origin: Option<&Bound<'_, PyAny>>) -> PyResult<LocalOrigin> {
-    let Some(origin) = local_origin else { return Ok(LocalOrigin::Auto) };
-    match origin.extract::<&str>() {
-        Ok(word @ ("auto" | "none")) => Ok(word.parse().unwrap_or_default()),
-        _ => Ok(LocalOrigin::At(numbers(origin, "local_origin", "x, y, z in metres, or \"auto\" or \"none\"")?)),
-    }
+    local_origin.map_or(Ok(LocalOrigin::Auto), |origin| Keyword::take(origin, "local_origin"))
 }

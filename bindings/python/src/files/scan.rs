@@ -1,11 +1,11 @@
 //! Clouds of files as a class.
 
-use super::pickled::WideParts;
+use super::pickled::{WideParts, reduce, restore};
 use super::{cloud, default_names, origin_of, rows};
 use crate::args::List;
 use crate::ending::detached;
 use crate::errors::{OrRaise, value};
-use crate::pickle::{self, Fields, Reduced};
+use crate::pickle::Reduced;
 use crate::poses;
 use numpy::PyArray1;
 use pointmill::{Points, auto_origin};
@@ -235,12 +235,12 @@ impl Scan {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
+        reduce(slf)
     }
 
     #[classmethod]
     fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
+        restore(fields)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,14 +1,14 @@
 //! One alignment in one call.
 
-use super::params::{guess_of, params};
 use super::result::registration;
-use super::{CACHE, NAMES, SHORT};
-use crate::cloud::Cloud;
-use crate::errors::OrRaise;
-use crate::interrupt::{self, Effort};
+use super::{CACHE, NAMES, SHORT, guess_of};
+use crate::cloud::{Cloud, CloudData};
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::poses;
-use pointmill::icp::Aligner;
+use pointmill::icp::{Aligner, IcpParams};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Find the pose that brings a source cloud onto a target cloud: iterative closest point.
 ///
@@ -69,44 +69,38 @@ use pyo3::prelude::*;
 /// >>> found.status, found.fitness, bool(abs(found.target_from_source[0, 3] + 0.015) < 1e-6)
 /// ('fixed', 1.0, True)
 #[pyfunction]
-#[pyo3(signature = (*, source, target, guess = None, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
-    robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None,
-    target_normals = None))]
+#[pyo3(
+    signature = (*, source, target, guess = None, source_origin = None, target_origin = None, target_normals = None, **params),
+    text_signature = "(*, source, target, guess=None, metric=\"point-to-plane\", max_distance=None, \
+    max_iterations=100, step_tolerance=1e-6, robust=None, neighbours=20, schedule=None, drop_zeros=False, \
+    search=\"auto\", source_origin=None, target_origin=None, target_normals=None)"
+)]
 pub(crate) fn icp<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     target: &Bound<'py, PyAny>,
     guess: Option<&Bound<'py, PyAny>>,
-    metric: &str,
-    max_distance: Option<f64>,
-    max_iterations: i64,
-    step_tolerance: f64,
-    robust: Option<&Bound<'py, PyAny>>,
-    neighbours: i64,
-    schedule: Option<&Bound<'py, PyAny>>,
-    drop_zeros: bool,
-    search: &str,
     source_origin: Option<&Bound<'py, PyAny>>,
     target_origin: Option<&Bound<'py, PyAny>>,
     target_normals: Option<&Bound<'py, PyAny>>,
+    params: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let params =
-        params(metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search)?;
+    let params = IcpParams::default().with("icp", params)?;
     let guess = guess_of(guess)?;
     let source = Cloud::read(source, "source", source_origin, "source_origin")?;
     let place = source.place();
     let target = Cloud::read(target, "target", target_origin, "target_origin")?.on(place, "source", "target")?;
     let normals = target_normals.map(|object| poses::rows(object, "target_normals")).transpose()?;
-    let mut cached = CACHE.take(place, &params, |stream| Aligner::new(stream, &params)).or_raise(NAMES)?;
-    let held = (source.data(&cached.stream)?, target.data(&cached.stream)?);
-    let effort = Effort::of(place, source.len().saturating_add(target.len()), SHORT);
-    let found = interrupt::run(py, effort, held, move |(source, target)| {
-        let found = source.rows().and_then(|source| match &normals {
-            Some(normals) => cached.worker.align_with_normals(source, target.rows()?, normals, &guess),
-            None => cached.worker.align(source, target.rows()?, &guess),
-        });
-        CACHE.put(place, params, cached);
-        found
-    })?;
-    registration(py, &source.array.backend(), &found.or_raise(NAMES)?)
+    let found = CACHE.call(
+        py,
+        (place, &params, NAMES),
+        |stream| Aligner::new(stream, &params),
+        |_, stream| Ok((source.data(stream)?, target.data(stream)?)),
+        Effort::of(place, source.len().saturating_add(target.len()), SHORT),
+        move |aligner, _, (source, target): &(CloudData, CloudData)| match &normals {
+            Some(normals) => aligner.align_with_normals(source.rows()?, target.rows()?, normals, &guess),
+            None => aligner.align(source.rows()?, target.rows()?, &guess),
+        },
+    )?;
+    registration(py, &source.array.backend(), &found)
 }

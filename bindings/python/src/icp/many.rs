@@ -1,16 +1,17 @@
 //! Many pairs in one call.
 
-use super::params::{guess_of, params};
 use super::result::registration;
-use super::{CACHE, NAMES, SHORT};
+use super::{CACHE, NAMES, SHORT, guess_of};
 use crate::args::List;
 use crate::arrays::Place;
 use crate::cloud::Cloud;
 use crate::errors::{OrRaise, value};
 use crate::interrupt::{self, Effort};
+use crate::keywords::Keywords;
 use pointmill::Result;
-use pointmill::icp::{Aligner, Pair};
+use pointmill::icp::{Aligner, IcpParams, Pair};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Find the poses that bring each source onto its target, in one call.
 ///
@@ -45,28 +46,23 @@ use pyo3::prelude::*;
 /// >>> [round(float(one.target_from_source[0, 3]), 3) for one in found]
 /// [-0.01, 0.01]
 #[pyfunction]
-#[pyo3(signature = (sources, targets, guesses = None, *, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
-    robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None))]
+#[pyo3(
+    signature = (sources, targets, guesses = None, *, source_origin = None, target_origin = None, **params),
+    text_signature = "(sources, targets, guesses=None, *, metric=\"point-to-plane\", max_distance=None, \
+    max_iterations=100, step_tolerance=1e-6, robust=None, neighbours=20, schedule=None, drop_zeros=False, \
+    search=\"auto\", source_origin=None, target_origin=None)"
+)]
 pub(crate) fn align_many<'py>(
     py: Python<'py>,
     sources: List<Bound<'py, PyAny>>,
     targets: List<Bound<'py, PyAny>>,
     guesses: Option<List<Bound<'py, PyAny>>>,
-    metric: &str,
-    max_distance: Option<f64>,
-    max_iterations: i64,
-    step_tolerance: f64,
-    robust: Option<&Bound<'py, PyAny>>,
-    neighbours: i64,
-    schedule: Option<&Bound<'py, PyAny>>,
-    drop_zeros: bool,
-    search: &str,
     source_origin: Option<&Bound<'py, PyAny>>,
     target_origin: Option<&Bound<'py, PyAny>>,
+    params: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let (List(sources), List(targets), guesses) = (sources, targets, guesses.map(|List(guesses)| guesses));
-    let params =
-        params(metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search)?;
+    let params = IcpParams::default().with("align_many", params)?;
     let others = [("targets", Some(targets.len())), ("guesses", guesses.as_ref().map(Vec::len))];
     for (name, number) in others {
         if let Some(number) = number.filter(|number| *number != sources.len()) {

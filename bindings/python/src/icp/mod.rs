@@ -2,7 +2,6 @@
 
 mod align;
 mod many;
-mod params;
 mod result;
 mod searcher;
 mod target;
@@ -15,7 +14,10 @@ pub(crate) use target::IcpTarget;
 
 use crate::cache::Cache;
 use crate::errors::Names;
+use crate::poses;
+use pointmill::Pose;
 use pointmill::icp::{Aligner, IcpParams};
+use pyo3::prelude::*;
 
 const NAMES: Names = &[];
 
@@ -23,3 +25,8 @@ const NAMES: Names = &[];
 const SHORT: usize = 1024;
 
 pub(crate) static CACHE: Cache<IcpParams, Aligner> = Cache::new();
+
+/// A guess, or the identity.
+fn guess_of(object: Option<&Bound<'_, PyAny>>) -> PyResult<Pose> {
+    object.map_or(Ok(Pose::IDENTITY), |guess| poses::matrix(guess, "guess"))
+}

@@ -4,27 +4,21 @@ use crate::arrays::Backend;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::icp::{Iteration, Registration};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
-pub(crate) static ITERATION: Class = Class {
-    name: "IcpIteration",
-    module: "pointmill",
-    doc: "One iteration: the pairs at a pose, and the step from there.",
-    repr: Some("IcpIteration(stage={stage}, pairs={pairs}, rmse={rmse:.6f}, step={step:.6f})"),
-    equal: false,
-    attributes: || Attributes::default().record::<Iteration>("list[list[float]]"),
-    made: PyOnceLock::new(),
-};
+pub(crate) static ITERATION: Class = Class::new(
+    ("pointmill", "IcpIteration"),
+    "One iteration: the pairs at a pose, and the step from there.",
+    Some("IcpIteration(stage={stage}, pairs={pairs}, rmse={rmse:.6f}, step={step:.6f})"),
+    || Attributes::default().record::<Iteration>("list[list[float]]"),
+);
 
-pub(crate) static REGISTRATION: Class = Class {
-    name: "IcpRegistration",
-    module: "pointmill",
-    doc: "The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.\n\nHessian and covariance are by a translation and a rotation vector about ``pivot``.",
-    repr: Some(
+pub(crate) static REGISTRATION: Class = Class::new(
+    ("pointmill", "IcpRegistration"),
+    "The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.\n\nHessian and covariance are by a translation and a rotation vector about ``pivot``.",
+    Some(
         "IcpRegistration(status=\"{status}\", iterations={iterations}, fitness={fitness:.4f}, inlier_rmse={inlier_rmse:.6f})",
     ),
-    equal: false,
-    attributes: || {
+    || {
         let dropped =
             ["Source points left out: not finite, and zeros.", "Target points left out: not finite, and zeros."];
         Attributes::default()
@@ -35,8 +29,7 @@ pub(crate) static REGISTRATION: Class = Class {
             .add("target_dropped", "tuple[int, int]", dropped[1])
             .add("trace", "list[IcpIteration]", "Every pose on the way.")
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// An alignment.
 pub(super) fn registration<'py>(

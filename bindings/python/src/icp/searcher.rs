@@ -72,11 +72,10 @@ impl IcpSearcher {
         if place != Place::Cpu {
             cloud.array = cloud.array.of(&[Dtype::F32])?;
         }
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let searcher = interrupt::run(py, Effort::of(place, cloud.len(), SHORT), data, move |data| {
-            Searcher::new(&own_stream(place)?, data.rows()?, search)
+        let searcher = cloud.run(py, Effort::of(place, cloud.len(), SHORT), NAMES, move |points| {
+            Searcher::new(&own_stream(place)?, points, search)
         })?;
-        Ok(Self { searcher: Arc::new(searcher.or_raise(NAMES)?), place, backend: cloud.array.backend().keep()? })
+        Ok(Self { searcher: Arc::new(searcher), place, backend: cloud.array.backend().keep()? })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {

@@ -1,16 +1,16 @@
 //! Targets of many alignments as a class.
 
-use super::params::{arguments, guess_of, params};
 use super::result::registration;
-use super::{NAMES, SHORT};
+use super::{NAMES, SHORT, guess_of};
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
-use crate::errors::{Names, OrRaise};
-use crate::interrupt::{self, Effort};
+use crate::errors::Names;
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::pickle::{self, MadeAgain};
 use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
-use pointmill::icp::Target;
+use pointmill::icp::{IcpParams, Target};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -71,41 +71,26 @@ fn copied<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>
 #[pymethods]
 impl IcpTarget {
     #[new]
-    #[pyo3(signature = (points, *, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6, robust = None, neighbours = 20,
-        schedule = None, drop_zeros = false, search = "auto", origin = None, normals = None))]
+    #[pyo3(
+        signature = (points, *, origin = None, normals = None, **params),
+        text_signature = "(points, *, metric=\"point-to-plane\", max_distance=None, max_iterations=100, \
+        step_tolerance=1e-6, robust=None, neighbours=20, schedule=None, drop_zeros=False, search=\"auto\", \
+        origin=None, normals=None)"
+    )]
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
-        metric: &str,
-        max_distance: Option<f64>,
-        max_iterations: i64,
-        step_tolerance: f64,
-        robust: Option<&Bound<'_, PyAny>>,
-        neighbours: i64,
-        schedule: Option<&Bound<'_, PyAny>>,
-        drop_zeros: bool,
-        search: &str,
         origin: Option<&Bound<'_, PyAny>>,
         normals: Option<&Bound<'_, PyAny>>,
+        params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let params = params(
-            metric,
-            max_distance,
-            max_iterations,
-            step_tolerance,
-            robust,
-            neighbours,
-            schedule,
-            drop_zeros,
-            search,
-        )?;
+        let params = IcpParams::default().with("Target.__new__", params)?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let normals = normals.map(|object| poses::rows(object, "normals")).transpose()?;
         let (place, len) = (cloud.place(), cloud.len());
-        let data = cloud.data(&place.stream().or_raise(TARGET)?)?;
         let made_of = match (place, copied(cloud.array.object())?) {
             (Place::Cpu, Some(points)) => {
-                let arguments = arguments(py, &params)?;
+                let arguments = params.arguments(py)?;
                 arguments.set_item("points", points)?;
                 arguments.set_item("origin", cloud.origin())?;
                 arguments.set_item("normals", normals.as_ref().map(|rows| array_of(py, rows)).transpose()?)?;
@@ -113,14 +98,11 @@ impl IcpTarget {
             }
             _ => None,
         };
-        let target = interrupt::run(py, Effort::of(place, len, SHORT), data, move |data| {
-            let stream = own_stream(place)?;
-            match &normals {
-                Some(normals) => Target::with_normals(&stream, data.rows()?, normals, &params),
-                None => Target::new(&stream, data.rows()?, &params),
-            }
+        let target = cloud.run(py, Effort::of(place, len, SHORT), TARGET, move |points| match &normals {
+            Some(normals) => Target::with_normals(&own_stream(place)?, points, normals, &params),
+            None => Target::new(&own_stream(place)?, points, &params),
         })?;
-        Ok(Self { target: Arc::new(target.or_raise(TARGET)?), place, len, made_of })
+        Ok(Self { target: Arc::new(target), place, len, made_of })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
@@ -172,11 +154,8 @@ impl IcpTarget {
     ) -> PyResult<Bound<'py, PyAny>> {
         let guess = guess_of(guess)?;
         let source = Cloud::read(source, "source", origin, "origin")?.on(self.place, "the target", "source")?;
-        let data = source.data(&source.place().stream().or_raise(NAMES)?)?;
-        let target = self.target.clone();
-        let effort = Effort::of(self.place, source.len(), SHORT / 4);
-        let found =
-            interrupt::run(py, effort, data, move |data| data.rows().and_then(|source| target.align(source, &guess)))?;
-        registration(py, &source.array.backend(), &found.or_raise(NAMES)?)
+        let (target, effort) = (self.target.clone(), Effort::of(self.place, source.len(), SHORT / 4));
+        let found = source.run(py, effort, NAMES, move |points| target.align(points, &guess))?;
+        registration(py, &source.array.backend(), &found)
     }
 }

@@ -1,23 +1,25 @@
 //! Maps by blocks as a class.
 
-use super::grid::{NdtGrid, params};
+use super::grid::NdtGrid;
 use super::store::MapPlace;
 use super::{NAMES, SHORT, like_array};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, data, file, value};
-use crate::interrupt::{self, Effort};
-use crate::pickle::{self, Reduced};
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
+use crate::pickle::{self, MadeAgain};
 use crate::poses::{self, matrix, numbers};
+use crate::shared::Shared;
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
 use pointmill::{Device, Rows};
+use pointmill_data::maps::BLOCK;
 use pointmill_data::{BlockMap, BlockRow, BlockSettings, DataError};
 use pointmill_io::Limits;
 use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// A map by blocks in a folder: squares of the plane with files of their own, which any number of
 /// processes may add to at the same time.
@@ -63,16 +65,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// >>> ndt.BlockMap(folder).grid().mean.tolist()
 /// [[0.75, 0.75, 0.5], [128.75, 0.75, 0.5]]
 #[pyclass(frozen, name = "BlockMap", module = "pointmill.ndt")]
-pub(crate) struct NdtBlockMap {
-    map: BlockMap,
+pub(crate) struct NdtBlockMap(SummedMap);
+
+/// A map by blocks, and what sums its inputs.
+#[derive(Clone)]
+pub(crate) struct SummedMap {
+    pub(crate) blocks: BlockMap,
     device: Device,
     /// Made with the first input, and kept for all.
-    builder: Arc<Mutex<Option<NdtBuilder>>>,
+    builder: Shared<Option<NdtBuilder>>,
+}
+
+impl SummedMap {
+    /// The moments of the points that `add` adds.
+    pub(crate) fn sum<E: From<pointmill::Error>>(
+        &self,
+        add: impl FnOnce(&mut NdtBuilder) -> Result<(), E>,
+    ) -> Result<Moments, E> {
+        let mut builder = self.builder.lock();
+        let builder = match &mut *builder {
+            Some(builder) => builder,
+            none => none.insert(self.blocks.builder(&self.device)?),
+        };
+        builder.clear()?;
+        add(builder)?;
+        Ok(builder.moments()?)
+    }
 }
 
 /// A row for Python.
 #[derive(IntoPyObject)]
-pub(super) struct Row {
+pub(crate) struct Row {
     input: String,
     points: u64,
     blocks: Vec<String>,
@@ -81,7 +104,7 @@ pub(super) struct Row {
 
 impl Row {
     /// The row of an input that failed.
-    pub(super) const fn failed(input: String, error: String) -> Self {
+    pub(crate) const fn failed(input: String, error: String) -> Self {
         Self { input, points: 0, blocks: Vec::new(), error: Some(error) }
     }
 }
@@ -107,16 +130,20 @@ fn block_of(name: &str) -> PyResult<[i32; 2]> {
 
 impl NdtBlockMap {
     pub(crate) const fn device(&self) -> &Device {
-        &self.device
+        &self.0.device
     }
 
-    pub(super) const fn map(&self) -> &BlockMap {
-        &self.map
+    pub(crate) const fn summed(&self) -> &SummedMap {
+        &self.0
+    }
+
+    pub(crate) const fn map(&self) -> &BlockMap {
+        &self.0.blocks
     }
 
     /// The map for a localizer with these parameters, which loads the blocks within their reach.
     pub(crate) fn tiles(&self, params: &LocalizerParams) -> pointmill::Result<LocalizerMap> {
-        self.map.localizer_map(params, &Limits::default())
+        self.map().localizer_map(params, &Limits::default())
     }
 }
 
@@ -124,35 +151,33 @@ impl NdtBlockMap {
 impl NdtBlockMap {
     #[new]
     #[pyo3(
-        signature = (path, *, resolution = None, block = 128.0, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, origin = None, device = "cpu"),
+        signature = (path, *, resolution = None, block = BLOCK, origin = None, device = "cpu", **params),
         text_signature = "(path, *, resolution=None, block=128.0, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, origin=None, device=\"cpu\")"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         path: MapPlace,
         resolution: Option<f64>,
         block: f64,
-        covariance: &str,
-        min_points: i64,
-        eigen_ratio: f64,
         origin: Option<&Bound<'_, PyAny>>,
         device: &str,
+        params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let device: Device = device.parse().map_err(|error| value("device", "cpu or cuda:N", error))?;
+        let NdtParams { covariance, min_points, eigen_ratio } =
+            NdtParams::default().with("BlockMap.__new__", params)?;
         let map = match resolution {
-            None => detached(py, || path.open()).map_err(file)?,
+            None => detached(py, || BlockMap::open_in(path.0)).map_err(file)?,
             Some(resolution) => {
-                let NdtParams { covariance, min_points, eigen_ratio } = params(covariance, min_points, eigen_ratio)?;
                 Moments::new(resolution).or_raise(NAMES)?;
                 let origin = poses::origin(origin, "origin")?.unwrap_or_default();
                 let settings = BlockSettings::new(resolution, block, covariance, min_points, eigen_ratio);
                 let settings = settings.and_then(|settings| settings.about(origin)).map_err(file)?;
-                detached(py, || path.create(&settings)).map_err(file)?
+                detached(py, || BlockMap::create_in(path.0, &settings)).map_err(file)?
             }
         };
         map.settings().params().validate().or_raise(NAMES)?;
-        Ok(Self { map, device, builder: Arc::default() })
+        Ok(Self(SummedMap { blocks: map, device, builder: Shared::default() }))
     }
 
     /// Add an input: its sums, split by block, and then its row. What was there under its name is
@@ -187,39 +212,32 @@ impl NdtBlockMap {
     ) -> PyResult<Row> {
         let pose = pose.map(|pose| matrix(pose, "pose")).transpose()?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
-        let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
-        let (builder, device, map) = (self.builder.clone(), self.device.clone(), self.map.clone());
-        let parts = interrupt::run(py, Effort::of(cloud.place(), cloud.len(), SHORT).whole(), data, move |data| {
-            let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
-            let builder = match &mut *builder {
-                Some(builder) => builder,
-                none => none.insert(map.builder(&device)?),
-            };
-            builder.clear()?;
-            match pose {
-                None => builder.add(data.rows()?)?,
-                Some(pose) => builder.add(Rows::f64(&data.rows()?.moved(&pose)?, 3)?)?,
-            }
-            map.split(&builder.moments()?)
+        let map = self.0.clone();
+        let effort = Effort::of(cloud.place(), cloud.len(), SHORT).whole();
+        let parts = cloud.run(py, effort, NAMES, move |points| {
+            let moments = map.sum(|builder| match pose {
+                None => builder.add(points),
+                Some(pose) => builder.add(Rows::f64(&points.moved(&pose)?, 3)?),
+            })?;
+            map.blocks.split(&moments)
         })?;
-        let parts = parts.or_raise(NAMES)?;
-        Ok(detached(py, || self.map.put(name, state, &parts)).map_err(file)?.into())
+        Ok(detached(py, || self.map().put(name, state, &parts)).map_err(file)?.into())
     }
 
     /// Note that an input failed, and remove what there was of it.
     fn refuse(&self, py: Python<'_>, name: &str, error: &str) -> PyResult<Row> {
-        Ok(detached(py, || self.map.refuse(name, error)).map_err(file)?.into())
+        Ok(detached(py, || self.map().refuse(name, error)).map_err(file)?.into())
     }
 
     /// Remove an input. Returns the names of the blocks that are to be merged again.
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
-        detached(py, || self.map.remove(name)).map_err(file)
+        detached(py, || self.map().remove(name)).map_err(file)
     }
 
     /// The row of an input that is done, if it was added with the same state and its files are
     /// there; None otherwise.
     fn keeps(&self, py: Python<'_>, name: &str, state: &str) -> PyResult<Option<Row>> {
-        Ok(detached(py, || self.map.keeps(name, state)).map_err(file)?.map(Row::from))
+        Ok(detached(py, || self.map().keeps(name, state)).map_err(file)?.map(Row::from))
     }
 
     /// Merge the inputs of a block, and write its files.
@@ -236,8 +254,8 @@ impl NdtBlockMap {
     fn merge(&self, py: Python<'_>, block: &str) -> PyResult<Merged> {
         let block = block_of(block)?;
         let merged = || -> Result<_, DataError> {
-            self.map.check()?;
-            self.map.merge(block, &Limits::default(), &())
+            self.map().check()?;
+            self.map().merge(block, &Limits::default(), &())
         };
         let report = detached(py, merged).map_err(|e| data(e, NAMES))?;
         let NdtReport { points, cells, voxels, .. } = report;
@@ -247,7 +265,7 @@ impl NdtBlockMap {
     /// Check that all files of all inputs are there, and write ``manifest.jsonl``. Returns the rows
     /// of all inputs, in the natural order of their names.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
-        let rows = detached(py, || self.map.finish()).map_err(file)?;
+        let rows = detached(py, || self.map().finish()).map_err(file)?;
         Ok(rows.into_iter().map(Row::from).collect())
     }
 
@@ -283,7 +301,7 @@ impl NdtBlockMap {
         };
         let like = like_array(py, like)?;
         let place = like.place();
-        let read = detached(py, || self.map.read(&self.map.near(&centres, reach)?, &Limits::default()));
+        let read = detached(py, || self.map().read(&self.map().near(&centres, reach)?, &Limits::default()));
         let (cells, lattice) = read.map_err(file)?;
         let grid = detached(py, || Grid::from_cells(cells, lattice, &own_stream(place)?));
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
@@ -292,7 +310,7 @@ impl NdtBlockMap {
     /// The name of a file in the map: its path from the folder of the map, as
     /// ``pointmill ndt build`` names it.
     fn name_of(&self, path: PathBuf) -> String {
-        self.map.name_of(path)
+        self.map().name_of(path)
     }
 
     /// What tells a version of a file from another: its size, its time, and ``how`` it was read.
@@ -309,53 +327,48 @@ impl NdtBlockMap {
         BlockRow::hash(name)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let (map, fields) = (slf.get(), PyDict::new(slf.py()));
-        fields.set_item("path", std::path::absolute(map.map.folder()).unwrap_or_else(|_| map.map.folder().into()))?;
-        fields.set_item("device", map.device.to_string())?;
-        pickle::way_back(slf, fields)
-    }
-
     /// The folder is opened again.
-    #[classmethod]
-    fn _restore<'py>(class: &Bound<'py, PyType>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
-        class.call((), Some(fields))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
+        let (SummedMap { blocks, device, .. }, fields) = (&slf.get().0, PyDict::new(slf.py()));
+        fields.set_item("path", std::path::absolute(blocks.folder()).unwrap_or_else(|_| blocks.folder().into()))?;
+        fields.set_item("device", device.to_string())?;
+        pickle::made_again(slf, &fields)
     }
 
     fn __repr__(&self) -> String {
-        let settings = self.map.settings();
-        let (folder, edge) = (self.map.folder().display(), settings.block());
+        let settings = self.map().settings();
+        let (folder, edge) = (self.map().folder().display(), settings.block());
         format!("BlockMap({folder}, cells of {} m, blocks of {edge} m)", settings.resolution)
     }
 
     /// The names of the blocks that have points, by y and x.
     #[getter]
     fn blocks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let blocks = detached(py, || self.map.blocks()).map_err(file)?;
+        let blocks = detached(py, || self.map().blocks()).map_err(file)?;
         Ok(blocks.into_iter().map(BlockMap::name_of_block).collect())
     }
 
     /// The rows of all inputs, in the natural order of their names.
     #[getter]
     fn rows(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
-        Ok(detached(py, || self.map.rows()).map_err(file)?.into_iter().map(Row::from).collect())
+        Ok(detached(py, || self.map().rows()).map_err(file)?.into_iter().map(Row::from).collect())
     }
 
     /// Edge of a cell in metres.
     #[getter]
     fn resolution(&self) -> f64 {
-        self.map.settings().resolution
+        self.map().settings().resolution
     }
 
     /// Edge of a block in metres.
     #[getter]
     fn block(&self) -> f64 {
-        self.map.settings().block()
+        self.map().settings().block()
     }
 
     /// The point that cells and blocks are counted from, in metres.
     #[getter]
     fn origin(&self) -> (f64, f64, f64) {
-        self.map.settings().origin.into()
+        self.map().settings().origin.into()
     }
 }

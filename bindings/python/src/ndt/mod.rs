@@ -1,17 +1,16 @@
 //! Grids of normal distributions.
 
 mod blocks;
-mod build;
 mod grid;
 mod moments;
 mod result;
 mod store;
 
-pub(crate) use blocks::NdtBlockMap;
-pub(crate) use build::{MapBuild, MapReader, find_poses, in_natural_order, map_origin, plan_map};
+pub(crate) use blocks::{NdtBlockMap, Row, SummedMap};
 pub(crate) use grid::NdtGrid;
 pub(crate) use moments::NdtMoments;
 pub(crate) use result::{FIT, REGISTRATION, REPORT};
+pub(crate) use store::MapPlace;
 
 use crate::arrays::Array;
 use crate::errors::Names;

@@ -1,19 +1,20 @@
 //! Sums of cells as a class.
 
-use super::grid::{NdtGrid, params};
+use super::grid::NdtGrid;
 use super::{NAMES, SHORT, like_array};
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses;
+use crate::shared::Shared;
 use pointmill::ndt::{Moments as Sums, NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtMomentsTable, NdtParams};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Sums over the points of each cell of a map, in whole numbers: parts of a map that are added up
 /// and taken away again without error.
@@ -41,22 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// >>> west.grid().mean.tolist()
 /// [[0.75, 0.75, 0.5]]
 #[pyclass(frozen, name = "Moments", module = "pointmill.ndt")]
-pub(crate) struct NdtMoments(Arc<Mutex<Moments>>);
-
-impl NdtMoments {
-    fn of(moments: Moments) -> Self {
-        Self(Arc::new(Mutex::new(moments)))
-    }
-
-    /// The sums. A call that failed left them as they were.
-    fn get(&self) -> MutexGuard<'_, Moments> {
-        lock(&self.0)
-    }
-}
-
-fn lock(moments: &Mutex<Moments>) -> MutexGuard<'_, Moments> {
-    moments.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) struct NdtMoments(Shared<Moments>);
 
 #[pymethods]
 impl NdtMoments {
@@ -64,7 +50,8 @@ impl NdtMoments {
     #[pyo3(signature = (resolution, *, origin = None))]
     fn new(resolution: f64, origin: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let origin = poses::origin(origin, "origin")?.unwrap_or_default();
-        Ok(Self::of(Moments::new(resolution).and_then(|moments| moments.about(origin)).or_raise(NAMES)?))
+        let moments = Moments::new(resolution).and_then(|moments| moments.about(origin));
+        Ok(Self(Shared::new(moments.or_raise(NAMES)?)))
     }
 
     /// Read the sums that a file holds.
@@ -76,7 +63,7 @@ impl NdtMoments {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let moments = detached(py, || pointmill_data::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
-        Ok(Self::of(moments.map_err(file)?.or_raise(NAMES)?))
+        Ok(Self(Shared::new(moments.map_err(file)?.or_raise(NAMES)?)))
     }
 
     /// Write the sums to a file, whole or not at all. Equal sums give equal bytes.
@@ -86,8 +73,7 @@ impl NdtMoments {
     /// path : str or path
     ///     The file, by convention named .arrow.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let moments = self.0.clone();
-        let table = detached(py, || lock(&moments).table()).or_raise(NAMES)?;
+        let table = self.0.with(py, |moments| moments.table()).or_raise(NAMES)?;
         detached(py, || pointmill_data::write_ndt_moments(&path, &table)).map_err(file)
     }
 
@@ -104,39 +90,29 @@ impl NdtMoments {
     fn add(&self, py: Python<'_>, points: &Bound<'_, PyAny>, origin: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let (moments, effort) = (self.0.clone(), Effort::of(place, cloud.len(), SHORT));
-        let added = interrupt::run(py, effort, data, move |data| {
+        let moments = self.0.clone();
+        cloud.run(py, Effort::of(place, cloud.len(), SHORT), NAMES, move |points| {
             if place == Place::Cpu {
-                return lock(&moments).add(data.rows()?);
+                return moments.lock().add(points);
             }
-            let lattice = *lock(&moments).lattice();
+            let lattice = *moments.lock().lattice();
             let builder = NdtBuilder::new(&own_stream(place)?, lattice.unit(), &NdtParams::default())?;
             let mut builder = builder.about(lattice.origin())?;
-            builder.add(data.rows()?)?;
-            lock(&moments).merge(&builder.moments()?)
-        })?;
-        added.or_raise(NAMES)
+            builder.add(points)?;
+            moments.lock().merge(&builder.moments()?)
+        })
     }
 
     /// Add the points of other sums of the same resolution.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
-        let (moments, other) = (self.0.clone(), other.0.clone());
-        let merged = detached(py, || {
-            let other = lock(&other).clone();
-            lock(&moments).merge(&other)
-        });
-        merged.or_raise(NAMES)
+        let other = other.0.with(py, |other| other.clone());
+        self.0.with(py, |moments| moments.merge(&other)).or_raise(NAMES)
     }
 
     /// Take away points that were added before, as the sums of a part of the map.
     fn subtract(&self, py: Python<'_>, part: &Self) -> PyResult<()> {
-        let (moments, part) = (self.0.clone(), part.0.clone());
-        let rest = detached(py, || {
-            let part = lock(&part).clone();
-            lock(&moments).subtract(&part)
-        });
-        rest.or_raise(NAMES)
+        let part = part.0.with(py, |part| part.clone());
+        self.0.with(py, |moments| moments.subtract(&part)).or_raise(NAMES)
     }
 
     /// Make the grid of the sums.
@@ -151,21 +127,20 @@ impl NdtMoments {
     /// Returns
     /// -------
     /// Grid
-    #[pyo3(signature = (*, covariance = "autoware", min_points = 6, eigen_ratio = 0.01, like = None))]
+    #[pyo3(signature = (*, like = None, **params),
+        text_signature = "($self, *, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, like=None)")]
     fn grid(
         &self,
         py: Python<'_>,
-        covariance: &str,
-        min_points: i64,
-        eigen_ratio: f64,
         like: Option<&Bound<'_, PyAny>>,
+        params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<NdtGrid> {
-        let params = params(covariance, min_points, eigen_ratio)?;
+        let params = NdtParams::default().with("Moments.grid", params)?;
         let like = like_array(py, like)?;
         let (moments, place) = (self.0.clone(), like.place());
         let grid = detached(py, move || {
             let (cells, lattice) = {
-                let moments = lock(&moments);
+                let moments = moments.lock();
                 (moments.finish(&params)?, *moments.lattice())
             };
             Grid::from_cells(cells, lattice, &own_stream(place)?)
@@ -174,8 +149,8 @@ impl NdtMoments {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let (py, moments) = (slf.py(), slf.get().0.clone());
-        let table = detached(py, || lock(&moments).table()).or_raise(NAMES)?;
+        let py = slf.py();
+        let table = slf.get().0.with(py, |moments| moments.table()).or_raise(NAMES)?;
         let fields = PyDict::new(py);
         fields.set_item("resolution", table.lattice.unit())?;
         fields.set_item("points", table.points)?;
@@ -209,44 +184,44 @@ impl NdtMoments {
             non_finite: field(fields, "non_finite")?,
             cells: coords.into_iter().zip(sums).collect(),
         };
-        Ok(Self::of(Moments::from_table(&table).or_raise(NAMES)?))
+        Ok(Self(Shared::new(Moments::from_table(&table).or_raise(NAMES)?)))
     }
 
     fn __len__(&self) -> usize {
-        self.get().len()
+        self.0.lock().len()
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Self) -> bool {
-        let (one, other) = (self.0.clone(), other.0.clone());
-        detached(py, || Arc::ptr_eq(&one, &other) || *lock(&one) == lock(&other).clone())
+        let (one, other) = (&self.0, &other.0);
+        detached(py, || one.is(other) || *one.lock() == other.lock().clone())
     }
 
     fn __repr__(&self) -> String {
-        let moments = self.get();
+        let moments = self.0.lock();
         format!("Moments({} points in {} cells of {} m)", moments.points(), moments.len(), moments.lattice().unit())
     }
 
     /// Edge of a cell in metres.
     #[getter]
     fn resolution(&self) -> f64 {
-        self.get().lattice().unit()
+        self.0.lock().lattice().unit()
     }
 
     /// ``(x, y, z)``: what cells are relative to, in metres.
     #[getter]
     fn origin(&self) -> (f64, f64, f64) {
-        self.get().lattice().origin().into()
+        self.0.lock().lattice().origin().into()
     }
 
     /// The number of points that were added, those that are not finite included.
     #[getter]
     fn points(&self) -> u64 {
-        self.get().points()
+        self.0.lock().points()
     }
 
     /// The number of points with a coordinate that is not finite.
     #[getter]
     fn non_finite(&self) -> u64 {
-        self.get().non_finite()
+        self.0.lock().non_finite()
     }
 }

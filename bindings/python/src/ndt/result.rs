@@ -4,33 +4,24 @@ use crate::arrays::Backend;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
-pub(crate) static REPORT: Class = Class {
-    name: "NdtReport",
-    module: "pointmill.ndt",
-    doc: "What became of points and cells.",
-    repr: None,
-    equal: true,
-    attributes: || Attributes::default().record::<NdtReport>(""),
-    made: PyOnceLock::new(),
-};
+pub(crate) static REPORT: Class =
+    Class::new(("pointmill.ndt", "NdtReport"), "What became of points and cells.", None, || {
+        Attributes::default().record::<NdtReport>("")
+    });
 
-pub(crate) static FIT: Class = Class {
-    name: "NdtFit",
-    module: "pointmill.ndt",
-    doc: "How well a scan fits at each of P poses; arrays of the scan's library and on its device.",
-    repr: Some("NdtFit(nvtl={nvtl!s})"),
-    equal: false,
-    attributes: || {
+pub(crate) static FIT: Class = Class::new(
+    ("pointmill.ndt", "NdtFit"),
+    "How well a scan fits at each of P poses; arrays of the scan's library and on its device.",
+    Some("NdtFit(nvtl={nvtl!s})"),
+    || {
         Attributes::default()
             .add("score", "_Array", "``[P]`` float64: the sum of all terms.")
             .add("transform_probability", "_Array", "``[P]`` float64: the score divided by the number of points.")
             .add("nvtl", "_Array", "``[P]`` float64: the mean of the largest term of each point that has one.")
             .add("hits", "_Array", "``[P]`` int64: points with a cell within reach.")
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// The fits of a scan at many poses.
 pub(super) fn fits<'py>(backend: &Backend<'py>, fits: &[NdtFit]) -> PyResult<Bound<'py, PyAny>> {
@@ -44,13 +35,11 @@ pub(super) fn fits<'py>(backend: &Backend<'py>, fits: &[NdtFit]) -> PyResult<Bou
         .of(&FIT)
 }
 
-pub(crate) static REGISTRATION: Class = Class {
-    name: "NdtRegistration",
-    module: "pointmill.ndt",
-    doc: "The pose of a scan in a map; arrays of the scan's library and on its device.\n\nThe Hessian has the second derivatives of minus the score by ``xyzrpy``; the covariance is its inverse.",
-    repr: Some("NdtRegistration(status=\"{status}\", iterations={iterations}, nvtl={nvtl:.4f})"),
-    equal: false,
-    attributes: || {
+pub(crate) static REGISTRATION: Class = Class::new(
+    ("pointmill.ndt", "NdtRegistration"),
+    "The pose of a scan in a map; arrays of the scan's library and on its device.\n\nThe Hessian has the second derivatives of minus the score by ``xyzrpy``; the covariance is its inverse.",
+    Some("NdtRegistration(status=\"{status}\", iterations={iterations}, nvtl={nvtl:.4f})"),
+    || {
         let xyzrpy = "``[6]`` float64: the same pose as x, y, z in metres, roll, pitch, yaw in radians.";
         Attributes::default().record::<NdtRegistration>("_Array").add("xyzrpy", "_Array", xyzrpy).add(
             "converged",
@@ -58,8 +47,7 @@ pub(crate) static REGISTRATION: Class = Class {
             "Whether the last step was shorter than asked for.",
         )
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// An alignment.
 pub(super) fn registration<'py>(backend: &Backend<'py>, found: &NdtRegistration) -> PyResult<Bound<'py, PyAny>> {

@@ -2,8 +2,7 @@
 //! system.
 
 use crate::ending::{attached, let_go};
-use pointmill_data::maps::{OnFile, Store, Version};
-use pointmill_data::{BlockMap, BlockSettings};
+use pointmill_data::maps::{Folder, OnFile, Store, Version};
 use pointmill_io::{IoError, Place};
 use pyo3::prelude::*;
 use std::io::ErrorKind;
@@ -11,44 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The folder of a map, or its store.
-pub(crate) enum MapPlace {
-    Folder(PathBuf),
-    Store(Arc<PyStore>),
-}
+/// The files of a map, given as the path of a folder or as an object that knows a file system.
+pub(crate) struct MapPlace(pub(crate) Arc<dyn Store>);
 
 impl<'py> FromPyObject<'_, 'py> for MapPlace {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if object.hasattr("write_first")? {
-            PyStore::new(&object).map(Self::Store)
-        } else {
-            object.extract().map(Self::Folder)
+            return Ok(Self(PyStore::new(&object)?));
         }
-    }
-}
-
-impl MapPlace {
-    pub(super) fn open(&self) -> Result<BlockMap, IoError> {
-        match self {
-            Self::Folder(path) => BlockMap::open(path),
-            Self::Store(store) => BlockMap::open_in(store.clone()),
-        }
-    }
-
-    pub(super) fn create(&self, settings: &BlockSettings) -> Result<BlockMap, IoError> {
-        match self {
-            Self::Folder(path) => BlockMap::create(path, settings),
-            Self::Store(store) => BlockMap::create_in(store.clone(), settings),
-        }
-    }
-
-    pub(super) fn is_map(&self) -> bool {
-        match self {
-            Self::Folder(path) => BlockMap::is_one(path),
-            Self::Store(store) => BlockMap::is_in(&**store),
-        }
+        Ok(Self(Arc::new(Folder(object.extract()?))))
     }
 }
 

@@ -1,33 +1,32 @@
 //! Localization as a class.
 
-use crate::args::{named, whole};
 use crate::arrays::{Backend, Place};
 use crate::cloud::Cloud;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, data, file, value};
-use crate::files::{Scan, options_of};
+use crate::files::Scan;
 use crate::interrupt::{self, Effort};
+use crate::keywords::Keywords;
 use crate::ndt::{NdtBlockMap, NdtGrid};
 use crate::pickle;
 use crate::poses;
+use crate::ray::InputReader;
 use crate::record::{Attributes, Class, Fields};
+use crate::shared::Shared;
 use pointmill_data::inputs::Inputs;
 use pointmill_data::runs::{LocalizeRun, TrajectoryFormat};
 use pointmill_slam::localize as library;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NAMES: Names = &[];
 
-pub(crate) static FIX: Class = Class {
-    name: "Fix",
-    module: "pointmill",
-    doc: "What became of a scan, and where the sensor was; arrays of the library of the points.",
-    repr: Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r})"),
-    equal: false,
-    attributes: || {
+pub(crate) static FIX: Class = Class::new(
+    ("pointmill", "Fix"),
+    "What became of a scan, and where the sensor was; arrays of the library of the points.",
+    Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r})"),
+    || {
         Attributes::default()
             .record::<library::Fix>("_Array")
             .add("nvtl", "float | None", "Nearest voxel transformation likelihood of the alignment; ``None`` without one.")
@@ -38,8 +37,7 @@ pub(crate) static FIX: Class = Class {
             .add("candidates", "_Array", "``[C, 4, 4]`` float64: the places that a search found, the best first.")
             .add("scores", "_Array", "``[C]`` float64: the score of each.")
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// The attributes of a scan's result.
 fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>> {
@@ -108,13 +106,9 @@ fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, P
 /// 'tracked'
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Localizer {
-    localizer: Arc<Mutex<LocalizeRun>>,
+    run: Shared<LocalizeRun>,
     /// Where the map is.
     on: String,
-}
-
-fn default() -> library::LocalizerParams {
-    library::LocalizerParams::default()
 }
 
 /// What a map is given as.
@@ -124,65 +118,16 @@ enum Map<'py> {
     Blocks(PyRef<'py, NdtBlockMap>),
 }
 
-/// The localizer. A call that failed is named in its error.
-fn lock(localizer: &Mutex<LocalizeRun>) -> MutexGuard<'_, LocalizeRun> {
-    localizer.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[pymethods]
 impl Localizer {
     #[new]
-    // pyo3 shows no default but literals, and a range is none.
-    #[pyo3(signature = (map, *, region = None, yaw_range = default().yaw_range,
-        search_radius = default().search_radius, sensor_height = None, covariance = default().covariance.as_str(),
-        voxel_size = default().voxel_size, max_points = default().max_points as i64, min_range = default().min_range,
-        max_range = default().max_range, min_nvtl = default().min_nvtl, max_distance = default().max_distance,
-        min_explained = default().min_explained, min_confirmed = default().min_confirmed,
-        min_margin = default().min_margin, max_rejections = default().max_rejections as i64,
-        regularization_scale = default().regularization_scale),
+    #[pyo3(signature = (map, **params),
         text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), \
         search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
         min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, \
         min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
-    fn new(
-        py: Python<'_>,
-        map: Map<'_>,
-        region: Option<[f64; 4]>,
-        yaw_range: [f64; 2],
-        search_radius: f64,
-        sensor_height: Option<f64>,
-        covariance: &str,
-        voxel_size: f64,
-        max_points: i64,
-        min_range: f64,
-        max_range: f64,
-        min_nvtl: f64,
-        max_distance: f64,
-        min_explained: f64,
-        min_confirmed: f64,
-        min_margin: f64,
-        max_rejections: i64,
-        regularization_scale: f64,
-    ) -> PyResult<Self> {
-        let params = library::LocalizerParams {
-            voxel_size,
-            max_points: whole(max_points, 0, "max_points")? as usize,
-            min_range,
-            max_range,
-            min_nvtl,
-            max_distance,
-            min_explained,
-            min_confirmed,
-            min_margin,
-            max_rejections: whole(max_rejections, 0, "max_rejections")? as usize,
-            covariance: named::<library::CovarianceMethod>(covariance, "covariance")?,
-            regularization_scale,
-            region,
-            search_radius,
-            yaw_range,
-            sensor_height,
-            ..default()
-        };
+    fn new(py: Python<'_>, map: Map<'_>, params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let params = library::LocalizerParams::default().with("Localizer.__new__", params)?;
         let (map, stream, on) = match map {
             Map::Grid(grid) => {
                 let (grid, place) = grid.shared();
@@ -196,7 +141,7 @@ impl Localizer {
         };
         let made = detached(py, || library::Localizer::new(&stream, map, &params));
         let run = LocalizeRun::new(made.or_raise(NAMES)?, false);
-        Ok(Self { localizer: Arc::new(Mutex::new(run)), on })
+        Ok(Self { run: Shared::new(run), on })
     }
 
     /// Take a pose for where the sensor stands: the next scan is aligned near it.
@@ -206,8 +151,8 @@ impl Localizer {
     /// map_from_sensor : array, ``[4, 4]``
     ///     The pose.
     fn start(&self, py: Python<'_>, map_from_sensor: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (pose, localizer) = (poses::matrix(map_from_sensor, "map_from_sensor")?, self.localizer.clone());
-        detached(py, || lock(&localizer).localizer_mut().start(&pose)).or_raise(NAMES)
+        let pose = poses::matrix(map_from_sensor, "map_from_sensor")?;
+        self.run.with(py, |run| run.localizer_mut().start(&pose)).or_raise(NAMES)
     }
 
     /// Set the pose of the vehicle by another source, such as GNSS: alignments are held near it in
@@ -219,8 +164,7 @@ impl Localizer {
     ///     The pose.
     fn set_base(&self, py: Python<'_>, base: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let base = base.map(|base| poses::matrix(base, "base")).transpose()?;
-        let localizer = self.localizer.clone();
-        detached(py, || lock(&localizer).localizer_mut().set_base(base)).or_raise(NAMES)
+        self.run.with(py, |run| run.localizer_mut().set_base(base)).or_raise(NAMES)
     }
 
     /// Take the next scan.
@@ -249,36 +193,21 @@ impl Localizer {
         if cloud.place() != Place::Cpu {
             return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
         }
-        let data = cloud.data(&Place::Cpu.stream().or_raise(NAMES)?)?;
         let stamp = || points.cast::<Scan>().ok()?.get().stamp_ns.map(|stamp| stamp as f64 / 1e9);
         let seconds = seconds.or_else(stamp);
-        let localizer = self.localizer.clone();
-        let found = interrupt::run(py, Effort::Whole, data, move |data| {
-            lock(&localizer).localizer_mut().push(data.rows()?, seconds)
-        })?;
-        fix(&cloud.array.backend(), &found.or_raise(NAMES)?)
+        let run = self.run.clone();
+        let found =
+            cloud.run(py, Effort::Whole, NAMES, move |points| run.lock().localizer_mut().push(points, seconds))?;
+        fix(&cloud.array.backend(), &found)
     }
 
     /// Takes the scans that a path names, as the command does. Returns their points, and why the
     /// first one that cannot be used cannot.
-    #[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None))]
-    fn _push_inputs(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        format: Option<&str>,
-        columns: Option<i64>,
-        dataset: Option<&str>,
-        scan: Option<i64>,
-        topic: Option<String>,
-        salvage: bool,
-        local_origin: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(usize, Option<String>)> {
-        let options = options_of(format, columns, dataset, scan, topic, salvage, local_origin)?;
-        let localizer = self.localizer.clone();
+    fn _push_inputs(&self, py: Python<'_>, path: PathBuf, reader: &InputReader) -> PyResult<(usize, Option<String>)> {
+        let (options, run) = (reader.of_whole_clouds()?, self.run.clone());
         let taken = interrupt::run(py, Effort::Whole, (), move |()| {
             let (sources, inputs) = Inputs::find(&[path], options)?;
-            let mut run = lock(&localizer);
+            let mut run = run.lock();
             let (mut points, mut error) = (0, None);
             for source in &sources {
                 match run.push(&inputs, source, &())?.scan {
@@ -293,15 +222,12 @@ impl Localizer {
 
     /// Takes a scan that cannot be read.
     fn _skip(&self, py: Python<'_>) -> PyResult<()> {
-        let localizer = self.localizer.clone();
-        detached(py, || lock(&localizer).skip()).map_err(|error| data(error, NAMES))
+        self.run.with(py, LocalizeRun::skip).map_err(|error| data(error, NAMES))
     }
 
     /// Writes the poses of all inputs. Returns their number, and how many of them are fixes.
     fn _write_poses(&self, py: Python<'_>, path: PathBuf) -> PyResult<(usize, usize)> {
-        let localizer = self.localizer.clone();
-        let written = detached(py, || {
-            let run = lock(&localizer);
+        let written = self.run.with(py, |run| {
             run.trajectory().write(&path, TrajectoryFormat::Kitti)?;
             Ok((run.trajectory().poses().len(), run.statuses().fixes()))
         });
@@ -313,16 +239,11 @@ impl Localizer {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        let localizer = self.localizer.clone();
-        detached(py, || lock(&localizer).localizer().len())
+        self.run.with(py, |run| run.localizer().len())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let localizer = self.localizer.clone();
-        let (scans, lost) = detached(py, || {
-            let run = lock(&localizer);
-            (run.localizer().len(), run.localizer().is_lost())
-        });
+        let (scans, lost) = self.run.with(py, |run| (run.localizer().len(), run.localizer().is_lost()));
         format!("Localizer({scans} scans, lost={}, on {})", if lost { "True" } else { "False" }, self.on)
     }
 }

@@ -1,34 +1,31 @@
 //! Odometry as a class.
 
-use crate::args::{choice, whole};
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
-use crate::ending::detached;
 use crate::errors::{Names, OrRaise};
 use crate::files::Scan;
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::pickle;
 use crate::poses;
 use crate::record::{Attributes, Class, Fields};
+use crate::shared::Shared;
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
 use pointmill_data::runs::pose_stamp_ns;
 use pointmill_slam::odometry as library;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use pyo3::types::PyDict;
 
 const NAMES: Names = &[];
 /// So many points are aligned in little more than a millisecond on the CPU.
 const SHORT: usize = 512;
 
-pub(crate) static STEP: Class = Class {
-    name: "OdometryStep",
-    module: "pointmill",
-    doc: "What became of a sweep, and where the sensor was; arrays of the library of the points.",
-    repr: Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points})"),
-    equal: false,
-    attributes: || {
+pub(crate) static STEP: Class = Class::new(
+    ("pointmill", "OdometryStep"),
+    "What became of a sweep, and where the sensor was; arrays of the library of the points.",
+    Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points})"),
+    || {
         let stamp = "The moment that the pose belongs to in nanoseconds of the clock of the stamps: the middle of a sweep that was \
                      deskewed, else its stamp. ``None`` without a stamp.";
         Attributes::default().record::<library::Step>("_Array").record::<library::SweepAlignment>("_Array").add(
@@ -37,8 +34,7 @@ pub(crate) static STEP: Class = Class {
             stamp,
         )
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// Odometry: the poses of a sensor from its sweeps alone, one after the other.
 ///
@@ -79,7 +75,7 @@ pub(crate) static STEP: Class = Class {
 /// >>> found.status, bool(abs(found.world_from_sensor[0, 3] - 0.3) < 0.01), len(odometry)
 /// ('tracked', True, 4)
 #[pyclass(frozen, module = "pointmill")]
-pub(crate) struct Odometry(Arc<Mutex<State>>);
+pub(crate) struct Odometry(Shared<State>);
 
 /// Parameters, and from the first sweep on its place and the odometry there.
 struct State {
@@ -98,41 +94,16 @@ impl State {
     }
 }
 
-/// The odometry. A call that failed is named in its error.
-fn lock(odometry: &Mutex<State>) -> MutexGuard<'_, State> {
-    odometry.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[pymethods]
 impl Odometry {
     #[new]
-    #[pyo3(signature = (*, voxel_size = 1.0, min_range = 1.0, max_range = 100.0, max_points_per_voxel = 20, metric = "point-to-plane", robust_width = 0.1, deskew = true,
-        max_iterations = 50, keep_map = false))]
-    fn new(
-        voxel_size: f64,
-        min_range: f64,
-        max_range: f64,
-        max_points_per_voxel: i64,
-        metric: &str,
-        robust_width: f64,
-        deskew: bool,
-        max_iterations: i64,
-        keep_map: bool,
-    ) -> PyResult<Self> {
-        let metrics: Vec<_> = library::OdometryParams::METRICS.iter().map(|known| (known.as_str(), *known)).collect();
-        let params = library::OdometryParams {
-            voxel_size,
-            min_range,
-            max_range,
-            max_points_per_voxel: whole(max_points_per_voxel, 0, "max_points_per_voxel")? as usize,
-            metric: choice(metric, "metric", &metrics)?,
-            robust_width,
-            deskew,
-            max_iterations: whole(max_iterations, 0, "max_iterations")? as usize,
-            keep_map,
-        };
+    #[pyo3(signature = (**params),
+        text_signature = "(*, voxel_size=1.0, min_range=1.0, max_range=100.0, max_points_per_voxel=20, \
+        metric=\"point-to-plane\", robust_width=0.1, deskew=True, max_iterations=50, keep_map=False)")]
+    fn new(params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let params = library::OdometryParams::default().with("Odometry.__new__", params)?;
         params.validate().or_raise(NAMES)?;
-        Ok(Self(Arc::new(Mutex::new(State { params, made: None }))))
+        Ok(Self(Shared::new(State { params, made: None })))
     }
 
     /// Take the next sweep.
@@ -161,8 +132,7 @@ impl Odometry {
         stamp_ns: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
-        let odometry = self.0.clone();
-        let first = detached(py, || lock(&odometry).made.as_ref().map(|(place, _)| *place));
+        let first = self.0.with(py, |state| state.made.as_ref().map(|(place, _)| *place));
         let cloud = match first {
             Some(place) => cloud.on(place, "the first sweep", "points")?,
             None => cloud,
@@ -175,13 +145,13 @@ impl Odometry {
         };
         let stamp_ns = stamp_ns.or_else(|| scan?.stamp_ns);
         let place = cloud.place();
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let done = interrupt::run(py, Effort::of(place, cloud.len(), SHORT).whole(), data, move |data| {
-            let mut state = lock(&odometry);
-            let step = state.on(place)?.push(data.rows()?, times.as_deref())?;
-            Ok::<_, pointmill::Error>((pose_stamp_ns(stamp_ns, &step, &state.params), step))
+        let odometry = self.0.clone();
+        let effort = Effort::of(place, cloud.len(), SHORT).whole();
+        let (stamp_ns, step) = cloud.run(py, effort, NAMES, move |points| {
+            let mut state = odometry.lock();
+            let step = state.on(place)?.push(points, times.as_deref())?;
+            Ok((pose_stamp_ns(stamp_ns, &step, &state.params), step))
         })?;
-        let (stamp_ns, step) = done.or_raise(NAMES)?;
         let backend = cloud.array.backend();
         let fields = Fields::new(py, Some(&backend)).record(&step)?.record(&step.alignment())?;
         fields.set("stamp_ns", stamp_ns)?.of(&STEP)
@@ -190,9 +160,9 @@ impl Odometry {
     /// The points of the map in the world, as a numpy array of float64, ``[M, 3]``: those that left
     /// it, if they are kept, then voxel by voxel.
     fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let odometry = self.0.clone();
-        let map = || lock(&odometry).made.as_ref().map_or_else(|| Ok(Vec::new()), |(_, odometry)| odometry.map());
-        let points = detached(py, map).or_raise(NAMES)?;
+        let map = |(_, odometry): &(_, library::Odometry)| odometry.map();
+        let points =
+            self.0.with(py, |state| state.made.as_ref().map_or_else(|| Ok(Vec::new()), map)).or_raise(NAMES)?;
         let rows = points.len();
         Ok(PyArray1::from_vec(py, points.into_flattened()).reshape([rows, 3])?.into_any())
     }
@@ -202,13 +172,11 @@ impl Odometry {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        let odometry = self.0.clone();
-        detached(py, || lock(&odometry).made.as_ref().map_or(0, |(_, odometry)| odometry.len()))
+        self.0.with(py, |state| state.made.as_ref().map_or(0, |(_, odometry)| odometry.len()))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let odometry = self.0.clone();
-        let size = detached(py, || lock(&odometry).params.voxel_size);
+        let size = self.0.with(py, |state| state.params.voxel_size);
         format!("Odometry({} sweeps, voxel_size={size})", self.__len__(py))
     }
 }

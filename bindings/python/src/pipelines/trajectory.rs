@@ -1,9 +1,9 @@
 //! Errors of trajectories.
 
-use crate::args::named;
 use crate::arrays::Backend;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, file, value};
+use crate::keywords::Keywords;
 use crate::poses;
 use crate::record::{Attributes, Class, Fields};
 use numpy::PyArray1;
@@ -11,28 +11,21 @@ use pointmill::{Argument, Pose};
 use pointmill_io::{PoseOptions, read_poses};
 use pointmill_slam::trajectory as library;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 const NAMES: Names = &[];
 
-pub(crate) static ERROR_STATISTICS: Class = Class {
-    name: "ErrorStatistics",
-    module: "pointmill",
-    doc: "Summary statistics of a non-empty set of errors.",
-    repr: None,
-    equal: true,
-    attributes: || Attributes::default().record::<library::Statistics>(""),
-    made: PyOnceLock::new(),
-};
+pub(crate) static ERROR_STATISTICS: Class =
+    Class::new(("pointmill", "ErrorStatistics"), "Summary statistics of a non-empty set of errors.", None, || {
+        Attributes::default().record::<library::Statistics>("")
+    });
 
-pub(crate) static RELATIVE_ERRORS: Class = Class {
-    name: "RelativeErrors",
-    module: "pointmill",
-    doc: "Errors of the motion between poses that are so many frames or metres apart.",
-    repr: Some("RelativeErrors(frames={frames}, metres={metres}, pairs={pairs})"),
-    equal: false,
-    attributes: || {
+pub(crate) static RELATIVE_ERRORS: Class = Class::new(
+    ("pointmill", "RelativeErrors"),
+    "Errors of the motion between poses that are so many frames or metres apart.",
+    Some("RelativeErrors(frames={frames}, metres={metres}, pairs={pairs})"),
+    || {
         Attributes::default()
             .add("frames", "int | None", "Frames between the poses of a pair; ``None`` if they are metres apart.")
             .add(
@@ -44,16 +37,13 @@ pub(crate) static RELATIVE_ERRORS: Class = Class {
             .add("translation", "ErrorStatistics", "Distances in metres.")
             .add("rotation", "ErrorStatistics", "Angles in radians.")
     },
-    made: PyOnceLock::new(),
-};
+);
 
-pub(crate) static EVALUATION: Class = Class {
-    name: "Evaluation",
-    module: "pointmill",
-    doc: "How far an estimate is from the truth; arrays of numpy.",
-    repr: Some("Evaluation(length={length:.3f}, translation.rmse={translation.rmse:.6f}, drift={drift})"),
-    equal: false,
-    attributes: || {
+pub(crate) static EVALUATION: Class = Class::new(
+    ("pointmill", "Evaluation"),
+    "How far an estimate is from the truth; arrays of numpy.",
+    Some("Evaluation(length={length:.3f}, translation.rmse={translation.rmse:.6f}, drift={drift})"),
+    || {
         Attributes::default()
             .record::<library::Similarity>("_Numpy")
             .add("length", "float", "Metres along the truth, over the poses that were compared.")
@@ -69,8 +59,7 @@ pub(crate) static EVALUATION: Class = Class {
             .add("rotation_errors", "_Numpy", "``[P]`` float64: errors of the rotations in radians.")
             .add("warnings", "list[str]", "What is odd: a rotation that the positions do not determine, as about a straight way.")
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// The statistics of translations and rotations.
 fn errors<'a, 'py>(fields: Fields<'a, 'py>, errors: &library::PoseErrors) -> PyResult<Fields<'a, 'py>> {
@@ -141,21 +130,17 @@ fn evaluation<'py>(py: Python<'py>, found: &library::Evaluation) -> PyResult<Bou
 /// >>> round(found.translation.max, 9), round(found.relative[0].translation.mean, 9)
 /// (1.0, 0.01)
 #[pyfunction]
-#[pyo3(signature = (estimate, truth, *, align = "none", estimate_times = None, truth_times = None, max_time_difference = 0.01))]
+#[pyo3(signature = (estimate, truth, *, estimate_times = None, truth_times = None, **params),
+    text_signature = "(estimate, truth, *, align=\"none\", estimate_times=None, truth_times=None, max_time_difference=0.01)")]
 pub(crate) fn evaluate<'py>(
     py: Python<'py>,
     estimate: &Bound<'py, PyAny>,
     truth: &Bound<'py, PyAny>,
-    align: &str,
     estimate_times: Option<&Bound<'py, PyAny>>,
     truth_times: Option<&Bound<'py, PyAny>>,
-    max_time_difference: f64,
+    params: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let params = library::EvaluationParams {
-        alignment: named::<library::Alignment>(align, "align")?,
-        max_time_difference,
-        ..library::EvaluationParams::default()
-    };
+    let params = library::EvaluationParams::default().with("evaluate", params)?;
     let estimate = trajectory(estimate, "estimate", estimate_times, "estimate_times")?;
     let truth = trajectory(truth, "truth", truth_times, "truth_times")?;
     let found = detached(py, || library::evaluate(&estimate, &truth, &params)).or_raise(NAMES)?;

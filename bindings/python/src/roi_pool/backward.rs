@@ -1,10 +1,11 @@
 //! The gradient of the features.
 
-use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, params};
+use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, sizes};
 use crate::arrays::{Array, BorrowedTensor, Data, Dtype, OwnedBackend, Place};
 use crate::ending::attached;
 use crate::errors::{CallError, kind, value};
 use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::pickle::{self, Reduced, field};
 use pointmill::interop::{Arrays, exchange_pooled, located_scene, restore};
 use pointmill::roi_pool::{PoolMode, RoiArray, RoiPoolParams, Scene};
@@ -33,13 +34,8 @@ pub(crate) struct RoiGradient {
 impl RoiGradient {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let Self { params, local_origin, boxes, points, .. } = slf.get();
-        let fields = PyDict::new(slf.py());
+        let fields = params.arguments(slf.py())?;
         fields.set_item("out_size", params.out_size)?;
-        fields.set_item("max_pts_per_voxel", params.max_points_per_voxel)?;
-        fields.set_item("mode", params.mode.as_str())?;
-        fields.set_item("origin", params.origin.as_str())?;
-        fields.set_item("margin", params.margin)?;
-        fields.set_item("lists", params.lists)?;
         fields.set_item("local_origin", local_origin)?;
         fields.set_item("boxes", boxes)?;
         fields.set_item("points", points)?;
@@ -48,13 +44,10 @@ impl RoiGradient {
 
     #[classmethod]
     fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let out_size: Bound<'_, PyAny> = field(fields, "out_size")?;
-        let (mode, origin): (String, String) = (field(fields, "mode")?, field(fields, "origin")?);
-        let most = field(fields, "max_pts_per_voxel")?;
-        let params = RoiPoolParams {
-            lists: field(fields, "lists")?,
-            ..params(&out_size, most, &mode, &origin, field(fields, "margin")?)?
-        };
+        let mut params = RoiPoolParams { out_size: field(fields, "out_size")?, ..RoiPoolParams::default() };
+        for (name, value) in fields {
+            params.set(name.extract()?, &value)?;
+        }
         // Of no scene, which is another process's or another result's.
         Ok(Self {
             params,
@@ -179,12 +172,17 @@ pub(crate) fn roi_aware_pool3d_backward(
     argmax: Option<&Bound<'_, PyAny>>,
     grad: &Bound<'_, PyAny>,
     out_size: &Bound<'_, PyAny>,
-    max_pts_per_voxel: i64,
-    mode: &str,
-    origin: &str,
-    margin: f32,
+    max_pts_per_voxel: &Bound<'_, PyAny>,
+    mode: &Bound<'_, PyAny>,
+    origin: &Bound<'_, PyAny>,
+    margin: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
-    let params = params(out_size, max_pts_per_voxel, mode, origin, margin)?;
+    let mut params = RoiPoolParams { out_size: sizes(out_size)?, lists: false, ..RoiPoolParams::default() };
+    for (name, value) in
+        [("max_pts_per_voxel", max_pts_per_voxel), ("mode", mode), ("origin", origin), ("margin", margin)]
+    {
+        params.set(name, value)?;
+    }
     let (boxes, points) = boxes_and_points((rois, "rois"), (pts, "pts"), None)?;
     let (place, boxes, points) = (boxes.place(), boxes.shape()[0], points.shape()[0]);
     RoiGradient { params, local_origin: None, place, boxes, points, scene: 0 }.__call__(py, rois, pts, argmax, grad)

@@ -16,7 +16,7 @@ use crate::cache::Cache;
 use crate::cloud;
 use crate::errors::{Names, value};
 use pointmill::Argument;
-use pointmill::roi_pool::{BoxParams, RoiLayout, RoiPoolParams, RoiPooler};
+use pointmill::roi_pool::{BoxParams, RoiPoolParams, RoiPooler};
 use pyo3::prelude::*;
 
 /// What the library calls the arguments.
@@ -46,14 +46,8 @@ impl Worker {
     }
 }
 
-/// The arguments that forward and backward share.
-fn params(
-    out_size: &Bound<'_, PyAny>,
-    max_pts_per_voxel: i64,
-    mode: &str,
-    origin: &str,
-    margin: f32,
-) -> PyResult<RoiPoolParams> {
+/// The voxels of a box along its axes.
+fn sizes(out_size: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
     let sizes = match out_size.extract::<i64>() {
         Ok(n) => [n; 3],
         Err(_) => {
@@ -65,15 +59,7 @@ fn params(
         }
     };
     let [x, y, z] = sizes;
-    Ok(RoiPoolParams {
-        out_size: [whole(x, 1, "out_size")?, whole(y, 1, "out_size")?, whole(z, 1, "out_size")?],
-        max_points_per_voxel: whole(max_pts_per_voxel, 0, "max_pts_per_voxel")?,
-        mode: named(mode, "mode")?,
-        margin,
-        origin: named(origin, "origin")?,
-        layout: RoiLayout::Dense,
-        lists: false,
-    })
+    Ok([whole(x, 1, "out_size")?, whole(y, 1, "out_size")?, whole(z, 1, "out_size")?])
 }
 
 fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {

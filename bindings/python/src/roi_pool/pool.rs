@@ -1,33 +1,30 @@
 //! Features into the voxels of boxes.
 
 use super::backward::RoiGradient;
-use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, params};
-use crate::args::named;
+use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, sizes};
 use crate::arrays::{Array, Data, Filled, Lender, OwnedBackend};
 use crate::errors::{CallError, value};
 use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::Stream;
 use pointmill::interop::{exchange_pooled, located_scene, prepare_backward, roi_pool_into};
 use pointmill::roi_pool::{RoiArray, RoiLayout, RoiPoolParams, Scene};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 
-pub(crate) static POOLED: Class = Class {
-    name: "RoiPooled",
-    module: "pointmill",
-    doc: "The result of :func:`pointmill.roi_aware_pool3d`: arrays of the library and on the device of the features.\n\nWith B boxes of ox, oy, oz voxels, C channels, M of ``max_pts_per_voxel`` and R voxels that are not empty; what there is not is ``None``.",
-    repr: Some("RoiPooled(pooled={pooled.shape})"),
-    equal: false,
-    attributes: || {
+pub(crate) static POOLED: Class = Class::new(
+    ("pointmill", "RoiPooled"),
+    "The result of :func:`pointmill.roi_aware_pool3d`: arrays of the library and on the device of the features.\n\nWith B boxes of ox, oy, oz voxels, C channels, M of ``max_pts_per_voxel`` and R voxels that are not empty; what there is not is ``None``.",
+    Some("RoiPooled(pooled={pooled.shape})"),
+    || {
         Attributes::default().arrays(&[RoiArray::Pooled]).add(
             "gradient",
             "RoiGradient | Any",
             "What makes the gradient, if asked for.",
         )
     },
-    made: PyOnceLock::new(),
-};
+);
 
 /// What a call needs besides the operator and its result.
 struct Job {
@@ -115,30 +112,27 @@ impl Job {
 /// >>> pooled.coords.tolist(), pooled.pooled.tolist(), pooled.argmax.tolist()
 /// ([[0, 1, 1, 0]], [[5.0]], [[1]])
 #[pyfunction]
-#[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 127, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
-    for_gradient = false, local_origin = None))]
+#[pyo3(signature = (rois, pts, pts_feature, *, out_size, for_gradient = false, local_origin = None, **params),
+    text_signature = "(rois, pts, pts_feature, *, out_size, max_pts_per_voxel=127, mode=\"max\", origin=\"bottom\", \
+    margin=0.0, layout=\"dense\", lists=True, for_gradient=False, local_origin=None)")]
 pub(crate) fn roi_aware_pool3d<'py>(
     py: Python<'py>,
     rois: &Bound<'py, PyAny>,
     pts: &Bound<'py, PyAny>,
     pts_feature: &Bound<'py, PyAny>,
     out_size: &Bound<'py, PyAny>,
-    max_pts_per_voxel: i64,
-    mode: &str,
-    origin: &str,
-    margin: f32,
-    layout: &str,
-    lists: bool,
     for_gradient: bool,
     local_origin: Option<&Bound<'py, PyAny>>,
+    params: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let params = RoiPoolParams {
-        layout: named(layout, "layout")?,
-        lists,
-        ..params(out_size, max_pts_per_voxel, mode, origin, margin)?
-    };
+    let params =
+        RoiPoolParams { out_size: sizes(out_size)?, ..RoiPoolParams::default().with("roi_aware_pool3d", params)? };
     if for_gradient && params.layout != RoiLayout::Dense {
-        return Err(value("layout", "\"dense\", where a gradient is asked for", format_args!("{layout:?}")));
+        return Err(value(
+            "layout",
+            "\"dense\", where a gradient is asked for",
+            format_args!("{:?}", params.layout.as_str()),
+        ));
     }
     let local_origin = origin_of((pts, "pts"), local_origin)?;
     let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"), local_origin)?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Edge of a block in metres, unless a caller gives another.
-const BLOCK: f64 = 128.0;
+pub const BLOCK: f64 = 128.0;
 
 /// What a map is built of, and how.
 #[derive(Clone, Debug)]

@@ -44,7 +44,7 @@ def _find_origin(path, read):
     """The origin that a file is read about; None for what cannot be read."""
     try:
         with Local(path) as local:
-            return _pointmill._MapReader(**read).origin(local)
+            return _pointmill._InputReader(**read).origin(local)
     except OSError:
         return None
 
@@ -60,6 +60,6 @@ def _clouds(path, read):
     """How many clouds a bag has, and whether it was cut; None for what is no bag, which fails in its turn."""
     try:
         with Local(path) as local:
-            return _pointmill._MapReader(**read).clouds(local)
+            return _pointmill._InputReader(**read).clouds(local)
     except OSError:
         return None

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 import pointmill
+from pointmill import _pointmill
 
 from ._files import Local, find, is_remote, put
 from ._store import fetch_map
@@ -77,10 +78,11 @@ class _Localize:
         read = {**self.read, "topic": self.topic} if is_bag else self.read
         localizer = pointmill.Localizer(self.grid, **self.params)
         try:
+            reader = _pointmill._InputReader(**read)
             for path in self.files(drive, is_bag):
                 try:
                     with Local(path) as local:
-                        points, reason = localizer._push_inputs(local, **read)
+                        points, reason = localizer._push_inputs(local, reader)
                 except OSError as trouble:
                     localizer._skip()
                     points, reason = 0, str(trouble)

@@ -84,7 +84,7 @@ def build_ndt(
     out = out if is_remote(out) else os.path.abspath(out)
     settings = {"resolution": resolution, "block": block, "covariance": covariance, "min_points": min_points, "eigen_ratio": eigen_ratio}
     poses = poses_of(poses, inputs)
-    reader = _pointmill._MapReader(**read)
+    reader = _pointmill._InputReader(**read)
     connect()
     found = find(inputs)
     settings["origin"] = _pointmill._map_origin(place_of(out), local_origin) or origin_of(found, read)
@@ -101,7 +101,7 @@ class _Split:
 
     def __init__(self, map, read, known, settled, resume):
         self.map, self.resume = map, resume
-        self.build = _pointmill._MapBuild(map, _pointmill._MapReader(**read), ray.get(known), *settled)
+        self.build = _pointmill._MapBuild(map, _pointmill._InputReader(**read), ray.get(known), *settled)
         self.copy = LastCopy()
 
     def __call__(self, item):

@@ -1,7 +1,6 @@
 //! Alignments with a grid.
 
 use super::NdtGrid;
-use crate::args::whole;
 use crate::arrays::Backend;
 use crate::errors::{OrRaise, value};
 use crate::interrupt::{self, Effort};
@@ -11,11 +10,6 @@ use crate::poses::poses;
 use pointmill::ndt::{NdtAlignParams, NdtRegistration};
 use pointmill::{Pose, Result};
 use pyo3::prelude::*;
-
-pub(super) fn align_params(step_size: f64, epsilon: f64, max_iterations: i64) -> PyResult<NdtAlignParams> {
-    let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-    Ok(NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() })
-}
 
 /// Poses, and whether there is one alone; the identity where the caller gives none.
 pub(super) fn guesses_of(guess: Option<&Bound<'_, PyAny>>, name: &'static str) -> PyResult<(Vec<Pose>, bool)> {

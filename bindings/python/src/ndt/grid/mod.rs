@@ -4,18 +4,19 @@ mod align;
 mod pickled;
 mod shared;
 
-use self::align::{align_params, guesses_of};
+use self::align::guesses_of;
 use super::result::fits;
 use super::{NAMES, REPORT, SHORT, like_array};
-use crate::args::{List, named, whole};
+use crate::args::List;
 use crate::arrays::{OwnedBackend, Place};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
 use crate::pickle::{self, Reduced};
 use crate::record::Fields;
-use pointmill::ndt::{Covariance, NdtBuilder, NdtCells, NdtGrid as Grid, NdtParams, Neighbourhood, full_matrix};
+use pointmill::ndt::{NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtParams, Neighbourhood, full_matrix};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
@@ -61,37 +62,28 @@ pub(crate) struct NdtGrid {
     cells: OnceLock<NdtCells>,
 }
 
-/// The parameters of cells.
-pub(super) fn params(covariance: &str, min_points: i64, eigen_ratio: f64) -> PyResult<NdtParams> {
-    let covariance = named::<Covariance>(covariance, "covariance")?;
-    Ok(NdtParams { covariance, min_points: whole(min_points, 1, "min_points")?, eigen_ratio })
-}
-
 #[pymethods]
 impl NdtGrid {
     #[new]
-    #[pyo3(signature = (points, *, resolution, covariance = "autoware", min_points = 6, eigen_ratio = 0.01, origin = None))]
+    #[pyo3(signature = (points, *, resolution, origin = None, **params),
+        text_signature = "(points, *, resolution, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, origin=None)")]
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
         resolution: f64,
-        covariance: &str,
-        min_points: i64,
-        eigen_ratio: f64,
         origin: Option<&Bound<'_, PyAny>>,
+        params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let params = params(covariance, min_points, eigen_ratio)?;
+        let params = NdtParams::default().with("Grid.__new__", params)?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
-        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let effort = Effort::of(place, cloud.len(), SHORT);
         let local = cloud.local_origin();
-        let grid = interrupt::run(py, effort, data, move |data| {
+        let grid = cloud.run(py, Effort::of(place, cloud.len(), SHORT), NAMES, move |points| {
             let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?.about(local)?;
-            builder.add(data.rows()?)?;
+            builder.add(points)?;
             builder.finish()
         })?;
-        Ok(Self { resolution, ..Self::of(grid.or_raise(NAMES)?, &cloud.array)? })
+        Ok(Self { resolution, ..Self::of(grid, &cloud.array)? })
     }
 
     /// Read the grid that a file holds.
@@ -227,18 +219,17 @@ impl NdtGrid {
     /// -------
     /// NdtRegistration
     ///     Or a list of them, for several guesses. An alignment that fails is a result that says so.
-    #[pyo3(signature = (scan, guess = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
+    #[pyo3(signature = (scan, guess = None, *, origin = None, **params),
+        text_signature = "($self, scan, guess=None, *, step_size=0.1, epsilon=0.01, max_iterations=30, origin=None)")]
     fn align<'py>(
         &self,
         py: Python<'py>,
         scan: &Bound<'py, PyAny>,
         guess: Option<&Bound<'py, PyAny>>,
-        step_size: f64,
-        epsilon: f64,
-        max_iterations: i64,
         origin: Option<&Bound<'py, PyAny>>,
+        params: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let params = align_params(step_size, epsilon, max_iterations)?;
+        let params = NdtAlignParams::default().with("Grid.align", params)?;
         self.align_one(py, scan, guess, params, origin)
     }
 
@@ -271,18 +262,17 @@ impl NdtGrid {
     /// >>> found = grid.align_many([room[::7] - [x, 0, 0] for x in (0.1, 0.2)])
     /// >>> [round(float(one.xyzrpy[0]), 1) for one in found]
     /// [0.1, 0.2]
-    #[pyo3(signature = (scans, guesses = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
+    #[pyo3(signature = (scans, guesses = None, *, origin = None, **params),
+        text_signature = "($self, scans, guesses=None, *, step_size=0.1, epsilon=0.01, max_iterations=30, origin=None)")]
     fn align_many<'py>(
         &self,
         py: Python<'py>,
         scans: List<Bound<'py, PyAny>>,
         guesses: Option<List<Bound<'py, PyAny>>>,
-        step_size: f64,
-        epsilon: f64,
-        max_iterations: i64,
         origin: Option<&Bound<'py, PyAny>>,
+        params: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let params = align_params(step_size, epsilon, max_iterations)?;
+        let params = NdtAlignParams::default().with("Grid.align_many", params)?;
         let guesses = guesses.as_ref().map(|List(guesses)| guesses.as_slice());
         self.align_all(py, &scans.0, guesses, params, origin)
     }

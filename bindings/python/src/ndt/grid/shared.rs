@@ -4,7 +4,7 @@ use super::NdtGrid;
 use crate::arrays::{Array, Place, Value};
 use crate::cloud::Cloud;
 use crate::errors::OrRaise;
-use crate::interrupt::{self, Effort};
+use crate::interrupt::Effort;
 use crate::ndt::{NAMES, SHORT};
 use pointmill::Result;
 use pointmill::ndt::{NdtCells, NdtGrid as Grid};
@@ -61,8 +61,7 @@ impl NdtGrid {
         work: impl FnOnce(&Grid, pointmill::Rows<'_>) -> Result<R> + Send + 'static,
         times: usize,
     ) -> PyResult<R> {
-        let (grid, data) = (self.grid.clone(), scan.data(&scan.place().stream().or_raise(NAMES)?)?);
-        let effort = Effort::of(self.place, scan.len().saturating_mul(times), SHORT);
-        interrupt::run(py, effort, data, move |data| data.rows().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
+        let (grid, effort) = (self.grid.clone(), Effort::of(self.place, scan.len().saturating_mul(times), SHORT));
+        scan.run(py, effort, NAMES, move |points| work(&grid, points))
     }
 }

@@ -14,7 +14,7 @@ const INNER: [&str; 2] = ["inputs", "blocks"];
 /// A folder. Nothing but regular files is read in it and no link is followed; the folder itself may
 /// be one.
 #[derive(Debug)]
-pub(super) struct Folder(pub(super) PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
     fn path(&self, name: &str) -> PathBuf {

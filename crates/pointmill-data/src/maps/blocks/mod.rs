@@ -25,6 +25,7 @@ mod row;
 mod settings;
 mod store;
 
+pub use folder::Folder;
 pub use map::BlockMap;
 pub use merge::{Parts, read_moments};
 pub use row::BlockRow;
