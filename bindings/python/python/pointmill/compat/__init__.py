@@ -7,5 +7,5 @@
 - :mod:`pointmill.compat.spconv`: ``spconv.pytorch.utils`` and ``spconv.utils``
 - :mod:`pointmill.compat.torch_scatter`: what detectors call of ``torch_scatter``
 
-What is equal bit by bit, and where pointmill differs on purpose, is said in each module and in the package's README; docs/migration.md says what to change.
+What is equal bit by bit, and where pointmill differs on purpose, is said in each module and in the package's README; docs/coming_from.md says what to change.
 """
