@@ -86,8 +86,9 @@ impl Ahead {
             state = self.state();
             state.under_way.retain(|other| *other != name);
             match read {
-                Ok(read) => state.ready.push((name, read)),
-                Err(_) => state.room += 1,
+                // The work may have ended meanwhile.
+                Ok(read) if state.runs => state.ready.push((name, read)),
+                _ => state.room += 1,
             }
             self.changed.notify_all();
         }
