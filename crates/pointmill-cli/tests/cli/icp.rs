@@ -330,7 +330,7 @@ fn what_does_not_converge_is_6_and_told() {
         "{}",
         told.out
     );
-    assert!(told.err.ends_with("error: not converged: degenerate\n"), "{}", told.err);
+    assert!(told.err.ends_with("error: not converged: degenerate; the clouds do not determine the whole pose: use clouds with more structure\n"), "{}", told.err);
 }
 
 #[cfg(not(feature = "rerun"))]

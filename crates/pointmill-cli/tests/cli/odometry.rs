@@ -49,7 +49,7 @@ fn a_drive_becomes_a_trajectory() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let drive = write_drive(at, Scene::Loop, 8);
-    let told = run(at, "odometry d --out poses.txt --map map.ply --visualize drive.png --json").expect(0);
+    let told = run(at, "odometry d --out poses.txt --map-out map.ply --visualize drive.png --json").expect(0);
     assert_eq!(counts(&told), [8, 8, 0, 0]);
     assert!(told.err.contains("times of points: column time in s; sweeps are deskewed"), "{}", told.err);
     let frames = told.data("frame");
@@ -97,7 +97,7 @@ fn bytes_are_equal_for_any_threads_and_after_a_kill() {
     write_drive(at, Scene::Street, 8);
     let mut found = Vec::new();
     for threads in ["1", "2", "8"] {
-        let mut command = command(at, "odometry d --out poses.txt --map map.ply --json");
+        let mut command = command(at, "odometry d --out poses.txt --map-out map.ply --json");
         let told = finished(command.env("RAYON_NUM_THREADS", threads).output().unwrap()).expect(0);
         let sha256 = told.data("summary")[0]["poses_sha256"].clone();
         let files = ["poses.txt", "map.ply"].map(|name| fs::read(at.join(name)).unwrap());
@@ -334,7 +334,7 @@ fn poses_and_map_outlive_a_picture_that_fails() {
     let at = folder.path();
     write_drive(at, Scene::Street, 2);
     std::os::unix::fs::symlink("/dev/full", at.join("full.png")).unwrap();
-    let told = run(at, "odometry d --out poses.txt --map map.ply --visualize full.png").expect(1);
+    let told = run(at, "odometry d --out poses.txt --map-out map.ply --visualize full.png").expect(1);
     assert!(told.err.contains("No space left on device"), "{}", told.err);
     assert_eq!(names(at), ["d", "full.png", "map.ply", "poses.txt"]);
     assert_eq!(read_poses(at.join("poses.txt"), &PoseOptions::default()).unwrap().poses.len(), 2);
