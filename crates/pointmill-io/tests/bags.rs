@@ -221,7 +221,7 @@ fn a_topic_is_found_or_named() {
     );
     assert_eq!(
         told(Some("/c")),
-        "b.mcap: topic: wanted `/c` of type sensor_msgs/PointCloud2, found 2; choose one with --topic: /a, /b"
+        "b.mcap: topic: wanted `/c` of type sensor_msgs/PointCloud2, found none of this name; choose one with --topic: /a, /b"
     );
     assert_eq!(bag.clouds(Some("/b")).unwrap().len(), 1);
     let e = bag.cloud(bag.cloud_topic(Some("/b")).unwrap(), 1).unwrap_err();
