@@ -98,7 +98,9 @@ impl Batch<'_> {
         if printer.is_closed() && !self.writes {
             return Ok(None);
         }
-        if counts.kept > 0 {
+        if counts.kept == counts.inputs && counts.kept > 1 {
+            stderr::note(format_args!("all {} are already done", counted(counts.inputs, "input")));
+        } else if counts.kept > 0 {
             stderr::note(format_args!(
                 "skipped {} of {}: finished by an earlier run",
                 counts.kept,

@@ -104,7 +104,7 @@ impl Command for Run<'_> {
             ("x", format!("{x:.3}")),
             ("y", format!("{y:.3}")),
             ("yaw", format!("{:.2}", yaw.to_degrees())),
-            ("off m", number(*distance)),
+            ("from prediction, m", number(*distance)),
             ("nvtl", number(registration.as_ref().map(|found| found.fit.nvtl))),
         ]
     }
