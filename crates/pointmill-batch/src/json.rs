@@ -209,8 +209,8 @@ pub struct Summary<T> {
     /// How many inputs were done, kept or failed.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Statistics of the frames' `ms`; null if there are none. With `--compare-cpu`, each job makes one
-    /// call before its first that is not timed.
+    /// Statistics of the frames' `ms`; null if there are none. With `--compare-cpu`, each job makes
+    /// one call before its first that is not timed.
     pub ms: Option<Times>,
     /// The same work on the CPU; null without `--compare-cpu`.
     pub cpu: Option<SummaryCpu>,

@@ -1,5 +1,5 @@
-//! An operator on a device, on the CPU beside it for `--compare-cpu`, and on the CPU instead of it for
-//! `--on-oom cpu`.
+//! An operator on a device, on the CPU beside it for `--compare-cpu`, and on the CPU instead of it
+//! for `--on-oom cpu`.
 
 use super::input_error::InputError;
 use crate::device::cpu_beside;
