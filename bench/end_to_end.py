@@ -38,7 +38,7 @@ def cases(work: Path, laz: Path) -> Iterator[Case]:
     yield "voxelize .laz", f"voxelize {laz}", None
     yield "odometry .laz", f"odometry {laz} --out {out}.txt", work / "out.txt"
     yield "odometry .bin", f"odometry {work / 'drive'} --out {out}.txt", work / "out.txt"
-    yield "localize .laz", f"localize {laz} --map {work / 'map.npz'} --start {work / 'start.txt'} --out {out}.txt", work / "out.txt"
+    yield "localize .laz", f"localize {laz} --map {work / 'map.npz'} --guess {work / 'start.txt'} --out {out}.txt", work / "out.txt"
 
 
 def digest(path: Path | None) -> str:

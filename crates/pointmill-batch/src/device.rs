@@ -22,7 +22,7 @@ pub fn open(name: &str) -> Result<Device, Failure> {
     Ok(device)
 }
 
-/// The CPU that `--cpu` runs beside a device. Beside the CPU itself it is one thread.
+/// The CPU that `--compare-cpu` runs beside a device. Beside the CPU itself it is one thread.
 pub fn cpu_beside(device: &Device) -> Result<Device, Failure> {
     Ok(if device.is_cpu() { Device::cpu_with_threads(1)? } else { Device::cpu() })
 }

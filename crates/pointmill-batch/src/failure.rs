@@ -1,7 +1,8 @@
 //! Why a command failed, and its exit code.
 
 use crate::interrupt;
-use pointmill::Error;
+use crate::text::counted;
+use pointmill::{Argument, Error, GridError};
 use pointmill_data::DataError;
 use pointmill_data::inputs::STDIN;
 use pointmill_io::IoError;
@@ -29,7 +30,7 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// 3: some inputs failed, each reported before; the rest is complete.
-    #[error("{failed} of {inputs} input(s) failed")]
+    #[error("{failed} of {} failed", counted(*inputs, "input"))]
     Inputs {
         /// How many failed.
         failed: usize,
@@ -91,6 +92,11 @@ impl Failure {
         }
     }
 
+    /// Whether stderr has the reason already: the one input that failed.
+    pub(crate) const fn is_reported(&self) -> bool {
+        matches!(self, Self::Inputs { inputs: 1, .. })
+    }
+
     /// A [`Failure::File`] with the message of the library that reads and writes.
     pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let error = IoError::io(path, action);
@@ -98,9 +104,57 @@ impl Failure {
     }
 }
 
+/// The flag that sets an argument of the library, if a flag of another name or none does.
+const fn flag_of(argument: Argument) -> Option<&'static str> {
+    Some(match argument {
+        Argument::EigenRatio => "--eigen-ratio",
+        Argument::Epsilon => "--epsilon",
+        Argument::Guess | Argument::TargetFromSource => "--guess",
+        Argument::Margin => "--margin",
+        Argument::MaxDistance => "--max-distance",
+        Argument::MaxIterations => "--max-iterations",
+        Argument::MaxPoints | Argument::MaxPointsPerVoxel => "--max-points",
+        Argument::MaxRange => "--max-range",
+        Argument::MaxTimeDifference => "--max-time-difference",
+        Argument::MaxVoxels => "--max-voxels",
+        Argument::Metric => "--metric",
+        Argument::MinPoints => "--min-points",
+        Argument::MinRange => "--min-range",
+        Argument::OutSize | Argument::OutSizeX | Argument::OutSizeY | Argument::OutSizeZ => "--out-size",
+        Argument::Range => "--range",
+        Argument::Region => "--region",
+        Argument::Resolution => "--resolution",
+        Argument::Robust | Argument::RobustWidth => "--robust",
+        Argument::SensorHeight => "--sensor-height",
+        Argument::StepSize => "--step-size",
+        Argument::StepTolerance => "--step-tolerance",
+        Argument::VoxelSize => "--voxel-size",
+        Argument::YawRange => "--yaw-range",
+        _ => return None,
+    })
+}
+
+/// The message of an error about an argument, with the name of its flag.
+fn with_flag(e: &Error) -> String {
+    let (message, flag) = (
+        e.to_string(),
+        match e {
+            Error::Argument { argument, .. } => flag_of(*argument),
+            Error::Grid(GridError::VoxelSize { .. } | GridError::TooSmall { .. }) => Some("--voxel-size"),
+            Error::Grid(GridError::Range { .. }) => Some("--range"),
+            Error::Grid(_) => Some("--voxel-size and --range"),
+            _ => None,
+        },
+    );
+    match (flag, message.split_once(": ")) {
+        (Some(flag), Some((_, reason))) => format!("{flag}: {reason}"),
+        _ => message,
+    }
+}
+
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
-        let message = e.to_string();
+        let message = with_flag(&e);
         match e {
             Error::Argument { .. } | Error::Grid(_) | Error::Cloud(_) => Self::Usage(message),
             Error::DeviceUnavailable { .. } => Self::NoDevice(message),

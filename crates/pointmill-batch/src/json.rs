@@ -107,7 +107,7 @@ pub struct Frame<R> {
     /// What is unusual about the input.
     #[serde(flatten)]
     pub notes: Notes,
-    /// The same work on the CPU; null without `--cpu`.
+    /// The same work on the CPU; null without `--compare-cpu`.
     pub cpu: Option<FrameCpu>,
     /// The fields of the command.
     #[serde(flatten)]
@@ -209,10 +209,10 @@ pub struct Summary<T> {
     /// How many inputs were done, kept or failed.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Statistics of the frames' `ms`; null if there are none. With `--cpu`, each job makes one
-    /// call before its first that is not timed.
+    /// Statistics of the frames' `ms`; null if there are none. With `--compare-cpu`, each job makes
+    /// one call before its first that is not timed.
     pub ms: Option<Times>,
-    /// The same work on the CPU; null without `--cpu`.
+    /// The same work on the CPU; null without `--compare-cpu`.
     pub cpu: Option<SummaryCpu>,
     /// The file or folder that was written; null if none was.
     pub out: Option<String>,

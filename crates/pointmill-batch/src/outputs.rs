@@ -4,7 +4,8 @@ use crate::batch::remove_empty_manifest;
 use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::stderr;
-use pointmill_io::Place;
+use crate::text::shown;
+use pointmill_io::{Format, Place};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,10 @@ pub fn plan_file<'a>(flag: &str, out: &Path, extensions: &[&'a str], inputs: &[&
     let known = extension.and_then(|extension| extensions.iter().find(|known| extension.eq_ignore_ascii_case(known)));
     let Some(&known) = known else {
         let expected: Vec<_> = extensions.iter().map(|e| format!(".{e}")).collect();
-        let expected = format!("expected a file name ending in {}", expected.join(", "));
+        let read_only =
+            Format::from_name(out).filter(|f| !f.is_written() && !f.endings().iter().any(|e| e.ends_with("bin")));
+        let got = read_only.map_or("", |_| "; this format is only read");
+        let expected = format!("expected a file name ending in {}{got}", expected.join(", "));
         return Err(Failure::Usage(format!("{flag} {}: {expected}", out.display())));
     };
     spare(flag, std::iter::once(out), inputs.iter().copied())?;
@@ -179,6 +183,12 @@ pub fn require_folder_of(path: &Path) -> Result<(), Failure> {
             Ok(())
         }
         Ok(_) => Err(Failure::io(path, "write")(std::io::ErrorKind::NotADirectory.into())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let (file, folder) = (shown(path), shown(folder));
+            let message =
+                format!("{file}: expected a folder that exists, got {folder}; make it with `mkdir -p {folder}`");
+            Err(Failure::File { message, file: path.into() })
+        }
         Err(e) => Err(Failure::io(path, "open the folder")(e)),
     }
 }

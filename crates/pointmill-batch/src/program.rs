@@ -75,7 +75,9 @@ fn start_log(global: &Global) {
 
 /// Reports the failure that ends the program.
 fn end(failure: &Failure, printer: &mut Printer) -> ExitCode {
-    stderr::error(failure);
+    if !failure.is_reported() {
+        stderr::error(failure);
+    }
     printer.failure(failure);
     ExitCode::from(failure.exit_code())
 }

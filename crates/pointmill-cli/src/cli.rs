@@ -3,6 +3,7 @@
 use crate::convert::{self, ConvertArgs};
 use crate::devices;
 use crate::evaluate::{self, EvaluateArgs};
+use crate::examples;
 use crate::failure::Failure;
 use crate::flags::Global;
 use crate::icp::{self, IcpArgs};
@@ -26,7 +27,7 @@ Exit codes:
   3    some or all inputs failed; the results of the others are complete
   4    the device given with --device is not available
   5    the device was lost
-  6    negative result: with --cpu two results differ, or an alignment did not converge
+  6    negative result: with --compare-cpu two results differ, or an alignment did not converge
   70   a bug in this program, please report it
   130  interrupted from the keyboard
   143  terminated by a signal (129 if the terminal was closed)";
@@ -46,9 +47,11 @@ pub(crate) struct Cli {
 enum Command {
     /// Bin sweeps (LiDAR point clouds) into voxels. Without an input, the command uses 10 built-in
     /// synthetic sweeps
+    #[command(after_help = examples::VOXELIZE)]
     Voxelize(VoxelizeArgs),
     /// Pool point features in oriented boxes, or report which points lie in which box. Without an
     /// input, the command uses a built-in synthetic street
+    #[command(after_help = examples::ROI_POOL)]
     RoiPool(RoiPoolArgs),
     /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans
     /// with a map
@@ -58,21 +61,28 @@ enum Command {
         command: NdtCommand,
     },
     /// Find the pose that aligns a source cloud with a target cloud
+    #[command(after_help = examples::ICP)]
     Icp(Box<IcpArgs>),
     /// Find the trajectory of a sensor from its sweeps
+    #[command(after_help = examples::ODOMETRY)]
     Odometry(Box<OdometryArgs>),
     /// Find where scans are in a map, with and without a guess
+    #[command(after_help = examples::LOCALIZE)]
     Localize(Box<LocalizeArgs>),
     /// Compare a trajectory with the truth: absolute and relative errors, drift
+    #[command(after_help = examples::EVALUATE)]
     Evaluate(EvaluateArgs),
     /// Print the format, columns, bounds and number of points of each file
+    #[command(after_help = examples::INFO)]
     Info(InfoArgs),
     /// Convert point-cloud files to another format
+    #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
     /// List the available devices. -v adds the driver, its kernel cache, the embedded kernels, and
     /// advice if no GPU is found
     Devices,
     /// Write synthetic point clouds to files: the sweeps of a drive, or two scans of a figure
+    #[command(after_help = examples::SYNTH)]
     Synth(SynthArgs),
     /// Print the completions for a shell
     Completions {

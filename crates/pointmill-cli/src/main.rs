@@ -13,6 +13,7 @@ mod convert;
 mod devices;
 mod drive;
 mod evaluate;
+mod examples;
 mod icp;
 mod info;
 mod localize;

@@ -200,7 +200,7 @@ def pages(command, work):
     run("ndt", "align", "--map", "map.npz", "--scan", str(sweeps[1]), "--guess", "still.txt", "--visualize", "ndt_align.html")
     (work / "start.txt").write_text((work / "truth.txt").read_text().splitlines()[0] + "\n")
     run("ndt", "build", *map(str, sweeps), "--poses", "truth.txt", "--out", "town.npz")
-    run("localize", str(hostile), *map(str, sweeps[1:]), "--map", "town.npz", "--start", "start.txt", "--visualize", "localize.html")
+    run("localize", str(hostile), *map(str, sweeps[1:]), "--map", "town.npz", "--guess", "start.txt", "--visualize", "localize.html")
     run("icp", str(sweeps[1]), str(sweeps[0]), "--max-distance", "2", "--visualize", "icp.html")
     return sorted(work.glob("*.html"))
 

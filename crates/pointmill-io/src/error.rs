@@ -29,7 +29,7 @@ macro_rules! classes {
         #[non_exhaustive]
         pub enum IoError {
             /// The operating system refused.
-            #[error("{}: {}{source}", escape(&path.to_string_lossy()), tried(action, source))]
+            #[error("{}: {}{}", escape(&path.to_string_lossy()), tried(action, source), answer(source))]
             Io {
                 /// The file or folder.
                 path: PathBuf,
@@ -158,6 +158,14 @@ fn tried(action: &str, answer: &io::Error) -> String {
     if is_clear { String::new() } else { format!("{action}: ") }
 }
 
+/// The system's answer without its number, and what to do about a full disk.
+fn answer(answer: &io::Error) -> String {
+    let text = answer.to_string();
+    let text = text.rsplit_once(" (os error ").map_or(&*text, |(text, _)| text);
+    let way_out = if answer.kind() == io::ErrorKind::StorageFull { "; free some space and run again" } else { "" };
+    format!("{text}{way_out}")
+}
+
 /// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`,
 /// without the offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,6 +269,11 @@ mod tests {
         assert_eq!((e.class(), e.path()), ("BadHeader", Path::new("a\nb.npy")));
         let e = IoError::io(Path::new("x\r"), "open")(io::Error::from(io::ErrorKind::NotFound));
         assert_eq!((e.to_string().as_str(), e.class()), (r"x\r: no such file", "Io"));
+        let full = io::Error::from(io::ErrorKind::StorageFull).to_string();
+        let e = IoError::io(Path::new("x"), "write")(io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!(e.to_string(), format!("x: write: {full}; free some space and run again"));
+        let e = IoError::io(Path::new("x"), "write")(io::Error::from_raw_os_error(5));
+        assert!(!e.to_string().contains("os error"), "{e}");
     }
 
     #[test]

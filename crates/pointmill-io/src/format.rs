@@ -187,9 +187,19 @@ impl Format {
     }
 }
 
+/// How bags begin that are not read, and what they are. The tool of MCAP converts them.
+const OTHER_BAGS: [(&[u8], &str); 2] = [(b"#ROSBAG", "a ROS 1 bag"), (b"SQLite f", "a rosbag2 database")];
+
 /// The format as asked for, else by name, else by content.
 pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<Format, IoError> {
     asked.or_else(|| Format::from_name(path)).or_else(|| Format::from_content(first)).ok_or_else(|| {
+        if let Some((_, bag)) = OTHER_BAGS.iter().find(|(signature, _)| first.starts_with(signature)) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let to = path.with_extension("mcap");
+            let to = to.file_name().unwrap_or_default().to_string_lossy();
+            let found = format!("{bag}; make one with `mcap convert {name} {to}`");
+            return fault!(path, UnsupportedFormat, "format", "an MCAP bag", found);
+        }
         let known = Format::ALL.iter().filter(|format| !format.entry().signatures.is_empty());
         let known: Vec<_> = known.map(|format| format.as_str()).collect();
         let wanted = format!("a name ending in {} or the first bytes of {}", Format::extensions(), known.join(", "));
@@ -253,6 +263,10 @@ mod tests {
             "{e}"
         );
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
+        for (bag, first) in [("drive.bag", "#ROSBAG "), ("drive.db3", "SQLite f")] {
+            let message = detect(None, Path::new(bag), first.as_bytes()).unwrap_err().to_string();
+            assert!(message.ends_with(&format!("; make one with `mcap convert {bag} drive.mcap`")), "{message}");
+        }
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));
         assert_eq!(Format::from_name(".."), None);

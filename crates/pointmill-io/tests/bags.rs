@@ -215,8 +215,14 @@ fn a_topic_is_found_or_named() {
     let two = bag::bag(&[clouds(1, "/a"), clouds(2, "/b"), message(1, 1, &data), message(2, 2, &data)]);
     let bag = open(&two).unwrap();
     let told = |name| bag.cloud_topic(name).unwrap_err().to_string();
-    assert_eq!(told(None), "b.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found `/a`, `/b`");
-    assert_eq!(told(Some("/c")), "b.mcap: topic: wanted `/c` of type sensor_msgs/PointCloud2, found `/a`, `/b`");
+    assert_eq!(
+        told(None),
+        "b.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found 2; choose one with --topic: /a, /b"
+    );
+    assert_eq!(
+        told(Some("/c")),
+        "b.mcap: topic: wanted `/c` of type sensor_msgs/PointCloud2, found none of this name; choose one with --topic: /a, /b"
+    );
     assert_eq!(bag.clouds(Some("/b")).unwrap().len(), 1);
     let e = bag.cloud(bag.cloud_topic(Some("/b")).unwrap(), 1).unwrap_err();
     assert_eq!(e.to_string(), "b.mcap: cloud: wanted a number below 1 of `/b`, found 1");

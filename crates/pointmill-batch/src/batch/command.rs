@@ -5,14 +5,14 @@ use super::engine::Batch;
 use super::input_error::InputError;
 use super::resume_log::ResumeLog;
 use super::table::{Cell, Table};
+use super::warnings::Warnings;
 use crate::failure::Failure;
 use crate::flags::{BatchArgs, Jobs, WorkArgs};
 use crate::inputs::{Inputs, Source};
 use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
 use crate::printer::Printer;
 use crate::stats::Times;
-use crate::stderr;
-use crate::text::shown;
+use crate::text::{counted, shown};
 use pointmill::Device;
 use pointmill::registration::Status;
 use serde::Serialize;
@@ -119,17 +119,30 @@ pub struct Job<'a> {
 }
 
 /// What ends a command whose inputs were done, of which only some converged; `status` is the reason
-/// of the last one.
-pub fn not_converged(counts: Counts, converged: usize, status: &str, input: &str) -> Result<(), Failure> {
-    match counts.done - converged {
-        0 => Ok(()),
-        _ if counts.inputs == 1 => {
-            let near = "; no point has a neighbour within reach: start from a better --guess, or look farther";
-            let step = if status == Status::NoPairs.as_str() { near } else { "" };
-            Err(Failure::No(format!("not converged: {status}{step}")))
-        }
-        lost => Err(Failure::No(format!("not converged: {lost} of {} {input}(s)", counts.done))),
+/// of the last one. The flag `reach` decides how far a neighbour may be.
+pub fn not_converged(
+    counts: Counts,
+    converged: usize,
+    status: &str,
+    (input, reach): (&str, &str),
+) -> Result<(), Failure> {
+    let lost = counts.done - converged;
+    if lost == 0 {
+        return Ok(());
     }
+    if counts.inputs > 1 {
+        return Err(Failure::No(format!("not converged: {lost} of {}", counted(counts.done, input))));
+    }
+    let way_out = match status.parse() {
+        Ok(Status::NoPairs) => {
+            format!("; no point has a neighbour within reach: start from a better --guess, or raise {reach}")
+        }
+        Ok(Status::MaxIterations) => "; raise --max-iterations, or start from a better --guess".into(),
+        Ok(Status::Cycle) => format!("; the same pairs come back: start from a better --guess, or change {reach}"),
+        Ok(Status::Degenerate) => "; the clouds do not determine the whole pose: use clouds with more structure".into(),
+        _ => String::new(),
+    };
+    Err(Failure::No(format!("not converged: {status}{way_out}")))
 }
 
 /// Logs what was done of an input.
@@ -196,6 +209,7 @@ impl<'a> Job<'a> {
         let mut totals = C::Totals::default();
         let (mut times, mut cpu_times) = (Vec::new(), Vec::new());
         let (mut threads, mut different, mut salvaged) = (0, 0, 0);
+        let mut warnings = Warnings::default();
         let one = |worker: &mut C::Worker, index: usize, source: &Source| {
             let frame = command.one(worker, index, source)?;
             if tracing::enabled!(tracing::Level::INFO) {
@@ -215,7 +229,7 @@ impl<'a> Job<'a> {
                 different += usize::from(cpu.equal == Some(false));
             }
             salvaged += usize::from(frame.notes.salvaged.is_some());
-            frame.notes.warnings.iter().for_each(|warning| stderr::warning(command.warning(&frame, warning)));
+            frame.notes.warnings.iter().for_each(|warning| warnings.add(warning, || command.warning(&frame, warning)));
             if C::ON_DEVICE {
                 printer.record("frame", &frame)?;
             } else {
@@ -225,8 +239,9 @@ impl<'a> Job<'a> {
             let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
             lines.iter().try_for_each(|line| printer.text(line))?;
             Ok(command.progress_suffix(&totals))
-        })?;
-        let Some((workers, counts)) = ran else { return Ok(()) };
+        });
+        warnings.print(C::INPUT);
+        let Some((workers, counts)) = ran? else { return Ok(()) };
         let counts = Counts { salvaged, ..counts };
         let equal = command.finish(&mut totals, workers, counts)?;
         let ms = Times::of(&times);
@@ -247,7 +262,7 @@ impl<'a> Job<'a> {
         match (different, equal) {
             (0, true) => {}
             (0, false) => return Err(Failure::No(format!("{device} and the CPU differ"))),
-            (n, _) => return Err(Failure::No(format!("{device} and the CPU differ on {n} {input}(s)"))),
+            (n, _) => return Err(Failure::No(format!("{device} and the CPU differ on {}", counted(n, input)))),
         }
         counts.verdict()?;
         command.verdict(&summary)

@@ -8,6 +8,7 @@ use crate::flags::{BatchArgs, Jobs};
 use crate::inputs::Source;
 use crate::json::{Counts, KeptRecord};
 use crate::printer::Printer;
+use crate::text::counted;
 use crate::{interrupt, stderr};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -82,21 +83,33 @@ impl Batch<'_> {
             Ok(())
         };
         let asked = matches!(self.args.jobs, Jobs::Given(_));
-        let workers = in_order(workers, self.sources.len(), (&stop, asked), answer, &mut listen)?;
-        interrupt::check()?;
+        let ran = in_order(workers, self.sources.len(), (&stop, asked), answer, &mut listen);
+        let ran = interrupt::check().and(ran);
+        let done = counts.done + counts.kept;
+        let is_interrupted = matches!(ran, Err(Failure::Interrupted(_)));
+        let says = is_interrupted || (ran.is_err() && self.resume_log.is_some());
+        if says && done > 0 && counts.inputs > 1 {
+            progress.finish_and_clear();
+            let way_out = if self.resume_log.is_some() { "; run again with --resume" } else { "" };
+            stderr::note(format_args!("{done} of {} done{way_out}", counted(counts.inputs, "input")));
+        }
+        let workers = ran?;
         progress.finish_and_clear();
         if printer.is_closed() && !self.writes {
             return Ok(None);
         }
-        if counts.kept > 0 {
+        if counts.kept == counts.inputs && counts.kept > 1 {
+            stderr::note(format_args!("all {} are already done", counted(counts.inputs, "input")));
+        } else if counts.kept > 0 {
             stderr::note(format_args!(
-                "skipped {} of {} input(s): finished by an earlier run",
-                counts.kept, counts.inputs
+                "skipped {} of {}: finished by an earlier run",
+                counts.kept,
+                counted(counts.inputs, "input")
             ));
         }
         let left = counts.inputs - counts.done - counts.kept - counts.failed;
         if left > 0 {
-            stderr::note(format_args!("{left} of {} input(s) were not started", counts.inputs));
+            stderr::note(format_args!("{left} of {} were not started", counted(counts.inputs, "input")));
         }
         Ok(Some((workers, counts)))
     }

@@ -19,6 +19,7 @@ pub mod prelude;
 mod resume_log;
 mod slot;
 mod table;
+mod warnings;
 
 pub use command::{Command, Job, not_converged};
 pub use input_error::{InputError, InputIssue};

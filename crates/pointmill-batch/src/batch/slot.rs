@@ -1,5 +1,5 @@
-//! An operator on a device, on the CPU beside it for `--cpu`, and on the CPU instead of it for
-//! `--on-oom cpu`.
+//! An operator on a device, on the CPU beside it for `--compare-cpu`, and on the CPU instead of it
+//! for `--on-oom cpu`.
 
 use super::input_error::InputError;
 use crate::device::cpu_beside;
@@ -86,7 +86,7 @@ impl<L> Place<L> {
 }
 
 impl<L> OperatorSlot<L> {
-    /// Makes a worker on the device, and with `--cpu` one on the CPU. Before times that are
+    /// Makes a worker on the device, and with `--compare-cpu` one on the CPU. Before times that are
     /// compared comes a call that is not timed, unless calls add to each other.
     pub fn new(
         device: &Device,

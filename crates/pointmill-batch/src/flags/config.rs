@@ -62,7 +62,10 @@ impl<'a> Subcommand<'a> {
     }
 
     fn flag(&self, name: &str) -> Option<&'a Arg> {
-        self.command.get_arguments().find(|arg| arg.get_long() == Some(name) && !OWN.contains(&name))
+        let is_named = |arg: &&Arg| {
+            arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+        };
+        self.command.get_arguments().filter(|_| !OWN.contains(&name)).find(is_named)
     }
 
     /// Whether the command line gives a flag.

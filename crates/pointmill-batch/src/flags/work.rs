@@ -86,7 +86,7 @@ pub struct WorkArgs {
     /// Process each input a second time on the CPU, check that all results are equal bit for bit
     /// (exit code 6 if not), and compare the times. If the device is the CPU, the second run uses
     /// one thread
-    #[arg(long)]
+    #[arg(long = "compare-cpu", alias = "cpu")]
     pub cpu: bool,
     /// Print a line for each input, also for more than 20 inputs, with the times of reading and
     /// writing. This is not the long form of -v

@@ -34,7 +34,7 @@ pub(crate) struct EvaluateArgs {
     /// or by these and a scale
     #[arg(long, default_value = "none", value_parser = names::<Alignment>(Alignment::NAMES))]
     align: Alignment,
-    /// Where both files have times, poses that belong together differ by at most these seconds
+    /// Largest time difference of two matching poses, in seconds
     #[arg(long, value_name = "S", default_value_t = EvaluationParams::default().max_time_difference)]
     #[arg(allow_negative_numbers = true)]
     max_time_difference: f64,

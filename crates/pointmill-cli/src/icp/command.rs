@@ -203,6 +203,6 @@ impl Command for Icp<'_> {
 
     fn verdict(&self, summary: &Summary<Totals>) -> Result<(), Failure> {
         let status = summary.of.status.map_or("", |status| status.as_str());
-        not_converged(summary.counts, summary.of.converged, status, Self::INPUT)
+        not_converged(summary.counts, summary.of.converged, status, (Self::INPUT, "--max-distance"))
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
     let mut lines = trace_lines(&fit.trace);
     lines.extend(matrix_lines(&found.target_from_source));
     lines.push(format!(
-        "{} after {}: {} pairs, fitness {:.4}, rmse {} m, {} of 6 directions determined",
+        "{} after {}: {} pairs, fitness {:.4}, rmse {} m, {} of 6 degrees of freedom are constrained",
         found.status,
         counted(found.iterations, "iteration"),
         grouped(fit.num_inliers),
@@ -27,11 +27,11 @@ pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
     for (name, dropped) in [("source", fit.source_dropped), ("target", fit.target_dropped)] {
         if dropped.non_finite + dropped.zeros > 0 {
             let (nonfinite, zeros) = (grouped(dropped.non_finite), grouped(dropped.zeros));
-            lines.push(format!("left out of the {name}: {nonfinite} points not finite, {zeros} at (0, 0, 0)"));
+            lines.push(format!("ignored in {name}: {zeros} points at (0, 0, 0), {nonfinite} not finite"));
         }
     }
     lines.push(format!(
-        "{} points onto {} on {device}: {} ms, of these {} for trees and normals",
+        "{} points onto {} on {device}: {} ms ({} ms for search trees and normals)",
         grouped(frame.of.source_points),
         grouped(frame.of.target_points),
         short(frame.ms.unwrap_or(0.0)),

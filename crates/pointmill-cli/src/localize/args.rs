@@ -19,14 +19,14 @@ pub(crate) struct LocalizeArgs {
 
     /// Pose of the sensor at the first scan, near which it is aligned: a file of one pose, as
     /// described at `ndt score --pose`. Without it, the first scan is searched for
-    #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", conflicts_with = "region")]
-    pub(crate) start: Option<PathBuf>,
+    #[arg(help_heading = None::<&str>, long, alias = "start", value_name = "POSE.txt", conflicts_with = "region")]
+    pub(crate) guess: Option<PathBuf>,
     /// Where a search looks, in metres of the map. Without it, in 20 m around the last pose, and at
     /// the first scan in the whole map
     #[arg(help_heading = None::<&str>, long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_places::<4>)]
     pub(crate) region: Option<[f64; 4]>,
-    /// Least and largest yaw in degrees that a search looks at
-    #[arg(help_heading = None::<&str>, long, value_name = "A,B", default_value = "-180,180", allow_hyphen_values = true, value_parser = parse_places::<2>)]
+    /// Range of headings to search, in degrees
+    #[arg(help_heading = None::<&str>, long, value_name = "A,B", default_value = "-180,180", allow_hyphen_values = true, value_parser = parse_yaw_range)]
     pub(crate) yaw_range: [f64; 2],
     /// Height of the sensor above the ground in metres. By default that of the lowest points of
     /// each scan
@@ -57,6 +57,12 @@ pub(crate) struct LocalizeArgs {
     pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// A range of headings.
+fn parse_yaw_range(text: &str) -> Result<[f64; 2], String> {
+    let range @ [least, most] = parse_places(text)?;
+    if least <= most { Ok(range) } else { Err("expected A,B in degrees with A <= B".into()) }
 }
 
 impl LocalizeArgs {

@@ -37,13 +37,13 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         *place += origin[k % 2] - shift[k % 2];
     });
     if let Some(out) = &args.out {
-        let beside = args.start.as_deref().into_iter().chain([args.with.map.as_path()]);
+        let beside = args.guess.as_deref().into_iter().chain([args.with.map.as_path()]);
         let paths: Vec<_> = sources.iter().filter_map(Source::path).chain(beside).collect();
         plan_file("--out", out, &["txt"], &paths)?;
     }
     args.visualize.as_deref().map(|path| plan(path, &["png", "html"])).transpose()?;
-    let start = args.start.as_deref().map(pose::read_one).transpose();
-    let start = start.map_err(|e| Failure::Usage(format!("--start: {e}")))?;
+    let start = args.guess.as_deref().map(pose::read_one).transpose();
+    let start = start.map_err(|e| Failure::Usage(format!("--guess: {e}")))?;
     let device = device::open(device)?;
     let job = Job {
         out: args.out.as_deref(),
@@ -104,7 +104,7 @@ impl Command for Run<'_> {
             ("x", format!("{x:.3}")),
             ("y", format!("{y:.3}")),
             ("yaw", format!("{:.2}", yaw.to_degrees())),
-            ("off m", number(*distance)),
+            ("from prediction, m", number(*distance)),
             ("nvtl", number(registration.as_ref().map(|found| found.fit.nvtl))),
         ]
     }
@@ -143,7 +143,7 @@ impl Command for Run<'_> {
     fn verdict(&self, summary: &Summary<Totals>) -> Result<(), Failure> {
         match summary.counts.done - summary.of.statuses.fixes() {
             0 => Ok(()),
-            without => Err(Failure::No(format!("no fix: {without} of {} scan(s)", summary.counts.done))),
+            without => Err(Failure::No(format!("no fix: {without} of {}", counted(summary.counts.done, "scan")))),
         }
     }
 }

@@ -27,7 +27,7 @@ impl MapSource {
         scans: &[Source],
         printer: &mut Printer,
     ) -> Result<Self, Failure> {
-        let blocks = if args.start.is_some() || args.region.is_some() { asked.blocks()? } else { None };
+        let blocks = if args.guess.is_some() || args.region.is_some() { asked.blocks()? } else { None };
         Ok(match blocks {
             Some(blocks) => Self::Blocks(blocks),
             None => Self::Whole(asked.load(&[], device, scans, printer)?),

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub(crate) struct Begin {
     /// The map.
     pub(super) map: String,
-    /// The pose of `--start`; null without one.
+    /// The pose of `--guess`; null without one.
     pub(super) start: Option<Pose>,
     /// The parameters in effect.
     pub(super) params: LocalizerParams,

@@ -1,5 +1,6 @@
 //! Flags of `pointmill ndt`.
 
+use crate::examples;
 use crate::failure::Failure;
 use crate::flags::{MemoryArgs, ReadArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
@@ -16,13 +17,17 @@ pub(crate) const RESOLUTION: f64 = 2.0;
 pub(crate) enum NdtCommand {
     /// Build one map of all clouds, or one map for each cloud. A map is a grid of cells. Without an
     /// input, the command uses 10 built-in synthetic sweeps
+    #[command(after_help = examples::NDT_BUILD)]
     Build(BuildArgs),
     /// Merge the moments of several runs of `ndt build --moments`, and build the map. Moments are
     /// the sums from which a map is built; --minus subtracts some
+    #[command(after_help = examples::NDT_MERGE)]
     Merge(MergeArgs),
     /// Score how well each scan fits a map at each given pose
+    #[command(after_help = examples::NDT_SCORE)]
     Score(ScoreArgs),
     /// Find the pose at which a scan fits a map best
+    #[command(after_help = examples::NDT_ALIGN)]
     Align(AlignArgs),
 }
 
@@ -71,7 +76,7 @@ pub(crate) struct BuildArgs {
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Edge of a cell in metres
-    #[arg(long, value_name = "M", default_value_t = RESOLUTION, allow_negative_numbers = true)]
+    #[arg(long, alias = "voxel-size", value_name = "M", default_value_t = RESOLUTION, allow_negative_numbers = true)]
     pub(crate) resolution: f64,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
@@ -183,7 +188,7 @@ pub(crate) struct MapArgs {
     #[arg(long, value_name = "MAP")]
     pub(crate) map: PathBuf,
     /// Edge of a cell in metres. By default that of the grid or the moments, and 2 for clouds
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    #[arg(long, alias = "voxel-size", value_name = "M", allow_negative_numbers = true)]
     pub(crate) resolution: Option<f64>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,

@@ -7,6 +7,7 @@ use crate::batch::prelude::*;
 use pointmill::Device;
 use pointmill::ndt::NdtBuilder;
 use pointmill_data::maps::{Added, Build, Item};
+use pointmill_io::escape;
 use std::path::Path;
 
 /// Every input is split into the blocks of a map.
@@ -98,6 +99,12 @@ impl Command for Split<'_> {
     }
 
     fn lines(&self, summary: &Summary<GridTotals>) -> Vec<String> {
+        if self.args.no_merge {
+            let (inputs, points) = (counted(summary.counts.done, "input"), grouped(summary.of.points));
+            let on = format!("{}{}", summary.run.device_name(), percentiles(summary.ms.as_ref()));
+            let map = escape(summary.out.as_deref().unwrap_or_default());
+            return vec![format!("added {inputs}, {points} points on {on}; merge with `ndt merge {map}`")];
+        }
         report::grid_lines(summary)
     }
 }

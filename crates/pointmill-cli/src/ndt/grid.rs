@@ -38,7 +38,8 @@ pub(super) fn warn_if_empty(name: &str, grid: &NdtGrid) {
 }
 
 /// Makes the grid of the sums of a builder, on the CPU instead if memory is short and
-/// `--on-oom cpu` is given; and with `--cpu` on the CPU `beside` it. Reports it in the totals.
+/// `--on-oom cpu` is given; and with `--compare-cpu` on the CPU `beside` it. Reports it in the
+/// totals.
 pub(super) fn finish(
     builder: &mut NdtBuilder,
     mut beside: Option<NdtBuilder>,

@@ -224,7 +224,8 @@ impl Command for Match<'_> {
     fn verdict(&self, summary: &Summary<MatchTotals>) -> Result<(), Failure> {
         let (done, stops) = (summary.counts.done, &summary.of.stops);
         let stops: Vec<_> = stops.iter().map(|status| status.as_str()).collect();
-        not_converged(summary.counts, summary.of.converged.unwrap_or(done), &stops.join(", "), Self::INPUT)
+        let input = (Self::INPUT, "--resolution");
+        not_converged(summary.counts, summary.of.converged.unwrap_or(done), &stops.join(", "), input)
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct GridTotals {
     /// Time to make the grid of all moments, or to merge all blocks; null if each input has a grid
     /// of its own, or none was done.
     pub(super) finish_ms: Option<f64>,
-    /// The grid of all moments made on the CPU; null without `--cpu`.
+    /// The grid of all moments made on the CPU; null without `--compare-cpu`.
     pub(super) finish_cpu: Option<FrameCpu>,
     /// The moments that were written; null if none were.
     pub(super) moments: Option<String>,

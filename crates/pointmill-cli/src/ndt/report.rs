@@ -42,7 +42,7 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
         edge(of.resolution),
         summary.run.device_name(),
         percentiles(summary.ms.as_ref()),
-        of.finish_ms.map_or_else(String::new, |ms| format!(", the grid {} ms", short(ms))),
+        of.finish_ms.map_or_else(String::new, |ms| format!(", building the map {} ms", short(ms))),
     )];
     lines.extend(of.report.as_ref().map(cells_of));
     lines.extend(of.finish_cpu.as_ref().map(|cpu| {
@@ -62,7 +62,7 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
 fn cells_of(report: &NdtReport) -> String {
     let NdtReport { non_finite, cells, sparse, degenerate, clamped, .. } = *report;
     format!(
-        "{}: {} with too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
+        "{} occupied: {} with too few points, {} without extent; {} regularized; {} points not finite",
         counted(cells, "cell"),
         grouped(sparse),
         grouped(degenerate),

@@ -40,20 +40,21 @@ pub(crate) struct OdometryArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,
     /// Edge of a voxel of the map in metres
-    #[arg(long, value_name = "M", default_value_t = OdometryParams::default().voxel_size, allow_negative_numbers = true)]
-    pub(crate) voxel: f64,
-    /// Leave out points farther from the sensor than these metres
+    #[arg(long, alias = "voxel", value_name = "M", default_value_t = OdometryParams::default().voxel_size)]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) voxel_size: f64,
+    /// Ignore points farther from the sensor than this, in metres
     #[arg(long, value_name = "M", default_value_t = OdometryParams::default().max_range, allow_negative_numbers = true)]
     pub(crate) max_range: f64,
-    /// Leave out points nearer to the sensor than these metres
+    /// Ignore points nearer to the sensor than this, in metres
     #[arg(long, value_name = "M", default_value_t = OdometryParams::default().min_range, allow_negative_numbers = true)]
     pub(crate) min_range: f64,
     /// Error metric to minimize
     #[arg(long, default_value = "point-to-plane", value_parser = metrics())]
     pub(crate) metric: Metric,
     /// Write the points of the map of the whole drive
-    #[arg(long, value_name = "MAP.ply|.pcd|.npz")]
-    pub(crate) map: Option<PathBuf>,
+    #[arg(long, alias = "map", value_name = "MAP.ply|.pcd|.npz")]
+    pub(crate) map_out: Option<PathBuf>,
     /// Write a picture of the map from above, with the trajectory of the sensor. .html has the
     /// sweeps too, a frame each
     #[arg(long, value_name = "DRIVE.png|.html")]
@@ -79,12 +80,12 @@ impl OdometryArgs {
     /// The parameters of the library.
     pub(crate) fn params(&self) -> OdometryParams {
         OdometryParams {
-            voxel_size: self.voxel,
+            voxel_size: self.voxel_size,
             min_range: self.min_range,
             max_range: self.max_range,
             metric: self.metric,
             deskew: self.deskew != Deskew::Off,
-            keep_map: self.map.is_some() || self.visualize.is_some(),
+            keep_map: self.map_out.is_some() || self.visualize.is_some(),
             ..OdometryParams::default()
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         verbose: args.verbose,
         out: args.out.as_deref(),
         picture: args.visualize.as_deref(),
-        writes: args.map.is_some(),
+        writes: args.map_out.is_some(),
         origin: Some(inputs.origin()),
         in_turn: true,
         ..Job::new("odometry", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: Jobs::Auto })
@@ -114,6 +114,9 @@ impl Command for Run<'_> {
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
         lines.extend(written("map", of.map.as_deref()));
         lines.extend(written("picture", summary.picture.as_deref()));
+        if summary.out.is_none() && of.map.is_none() && summary.picture.is_none() {
+            lines.push("nothing was written: --out poses.txt writes the poses".into());
+        }
         lines
     }
 

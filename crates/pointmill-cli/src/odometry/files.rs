@@ -18,8 +18,8 @@ pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure
     if let Some(out) = &args.out {
         plan_file("--out", out, &["txt"], inputs)?;
     }
-    if let Some(map) = &args.map {
-        plan_file("--map", map, &["ply", "pcd", "npz"], inputs)?;
+    if let Some(map) = &args.map_out {
+        plan_file("--map-out", map, &["ply", "pcd", "npz"], inputs)?;
     }
     args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "html"]).map(drop))
 }
@@ -37,17 +37,17 @@ pub(super) fn write_all(
         totals.poses_sha256 = Some(undivided(|| trajectory.write(out, args.format_poses))?);
     }
     interrupt::check()?;
-    if args.map.is_none() && args.visualize.is_none() {
+    if args.map_out.is_none() && args.visualize.is_none() {
         return Ok(());
     }
     let points = run.map()?;
-    if let Some(path) = &args.map {
+    if let Some(path) = &args.map_out {
         write_map(path, &points)?;
         totals.map = Some(shown(path));
     }
     if let Some(path) = &args.visualize {
         let way = format!("{}, {:.1} m", counted(trajectory.poses().len(), "sweep"), totals.length);
-        let map = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
+        let map = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel_size);
         scans.draw(path, &points, trajectory.poses(), &format!("{}; {map}", titled(&way, origin)))?;
     }
     totals.map_points = Some(points.len());

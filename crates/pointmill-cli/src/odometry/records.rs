@@ -37,7 +37,7 @@ pub(crate) struct Totals {
     pub(super) times: Option<TimesColumn>,
     /// SHA-256 of the file of poses; null if none was written.
     pub(super) poses_sha256: Option<String>,
-    /// The map that was written; null without `--map`.
+    /// The map that was written; null without `--map-out`.
     pub(super) map: Option<String>,
     /// Points of the map that was written or drawn; null without one.
     pub(super) map_points: Option<usize>,

@@ -10,6 +10,7 @@ use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
 use pointmill_data::write_result;
 use pointmill_io::About;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// The name of the command.
@@ -39,8 +40,39 @@ impl Worker {
     }
 }
 
+/// A cloud that is wider is hardly in metres.
+const WIDEST: f32 = 20_000.0;
+/// Up to so many voxels are few, if the cloud has more points.
+const FEW: usize = 8;
+
+/// Refuses a number among the inputs, which was meant as a value of a flag.
+fn check_inputs(inputs: &[PathBuf]) -> Result<(), Failure> {
+    let is_number = |path: &&PathBuf| path.to_str().is_some_and(|text| text.parse::<f64>().is_ok()) && !path.exists();
+    inputs.iter().find(is_number).map_or(Ok(()), |number| {
+        let step = "values of a flag are separated by commas: --voxel-size 0.1,0.1,0.2";
+        Err(Failure::Usage(format!("{}: expected a file, got a number; {step}", number.display())))
+    })
+}
+
+/// The longest edge of a box.
+fn span(bounds: &Aabb) -> f32 {
+    (0..3).map(|axis| bounds.max[axis] - bounds.min[axis]).fold(0.0, f32::max)
+}
+
+/// What to do about a cloud that is hardly larger than a voxel; `None` for others.
+fn too_few_voxels(params: &VoxelizeParams, bounds: &Aabb) -> Option<String> {
+    let (span, voxel) = (span(bounds), params.voxel_size.into_iter().fold(0.0, f32::max));
+    let short: f32 = format!("{span:.1e}").parse().unwrap_or(span);
+    (span < 2.0 * voxel).then(|| format!("the cloud spans {short} m, a voxel is {voxel} m; lower --voxel-size"))
+}
+
 /// What to do about a cloud of which no point is in the range.
 fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
+    let span = span(bounds);
+    if span > WIDEST {
+        let km = span / 1000.0;
+        return format!("no point is in the range; the cloud spans {km:.0} km: are these millimetres?");
+    }
     let shown = |b: &Aabb| {
         let [[x, y, z], [u, v, w]] = [b.min, b.max];
         format!("x {x}..{u}, y {y}..{v}, z {z}..{w}")
@@ -52,6 +84,7 @@ fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
 /// Runs the command.
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     args.params([0.0; 3])?.validate()?;
+    check_inputs(&args.inputs)?;
     let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
     let params = args.params(inputs.shift())?;
     params.validate()?;
@@ -133,6 +166,8 @@ impl Command for Voxelize<'_> {
         let mut odd = warnings(&scan);
         let missed = (in_range == 0).then(|| cloud.bounds()).flatten();
         odd.warnings.extend(missed.map(|bounds| nothing_in_range(&params, &bounds)));
+        let few = ((1..=FEW).contains(&voxels) && in_range > FEW).then(|| cloud.bounds()).flatten();
+        odd.warnings.extend(few.and_then(|bounds| too_few_voxels(&params, &bounds)));
         let mut frame = called.on(Frame::read(index, name.clone(), read_ms, odd, of));
         let picture = self.picture.as_ref().filter(|picture| picture.wants_more());
         let start = Instant::now();
@@ -162,12 +197,17 @@ impl Command for Voxelize<'_> {
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
         totals.points += frame.of.points;
         totals.voxels += frame.of.voxels;
+        let report = &frame.of.report;
+        totals.over_max_points += report.points_dropped_full_voxel;
+        totals.over_max_voxels[0] += report.voxels_dropped;
+        totals.over_max_voxels[1] += report.points_dropped_dropped_voxel;
         Ok(())
     }
 
     fn cells(&self, Frame { of, .. }: &Frame<Row>) -> Vec<Cell> {
-        let numbers = [of.points, of.in_range, of.voxels].map(grouped);
-        ["points", "in range", "voxels"].into_iter().zip(numbers).collect()
+        let dropped = of.report.points_dropped_full_voxel + of.report.points_dropped_dropped_voxel;
+        let numbers = [of.points, of.in_range, dropped, of.voxels].map(grouped);
+        ["points", "in range", "dropped", "voxels"].into_iter().zip(numbers).collect()
     }
 
     fn finish(&self, _: &mut Totals, _: Vec<OperatorSlot<Worker>>, _: Counts) -> Result<bool, Failure> {
@@ -181,6 +221,15 @@ impl Command for Voxelize<'_> {
         let device = summary.run.device_name();
         let times = percentiles(summary.ms.as_ref());
         let mut lines = vec![format!("{inputs}, {points} points, {voxels} voxels on {device}{times}")];
+        let VoxelizeParams { max_points_per_voxel, max_voxels, .. } = self.params;
+        let Totals { over_max_points, over_max_voxels: [voxels, points], .. } = summary.of;
+        if let (Some(most), 1..) = (max_points_per_voxel, over_max_points) {
+            lines.push(format!("dropped: {} over --max-points {most}", counted(over_max_points, "point")));
+        }
+        if voxels > 0 {
+            let (voxels, points) = (counted(voxels, "voxel"), counted(points, "point"));
+            lines.push(format!("dropped: {voxels} with {points} over --max-voxels {max_voxels}"));
+        }
         lines.extend(written("arrays", summary.out.as_deref()));
         lines.extend(written("picture", summary.picture.as_deref()));
         lines

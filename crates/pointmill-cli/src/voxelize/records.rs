@@ -55,4 +55,10 @@ pub(crate) struct Totals {
     pub(super) points: usize,
     /// Voxels of all inputs that were done.
     pub(super) voxels: usize,
+    /// Points of voxels that were full.
+    #[serde(skip)]
+    pub(super) over_max_points: usize,
+    /// Voxels beyond the most of an input, and their points.
+    #[serde(skip)]
+    pub(super) over_max_voxels: [usize; 2],
 }

@@ -103,7 +103,7 @@ fn fail_fast_begins_nothing_more() {
         let told = run(folder.path(), &(into(template, "o") + " --fail-fast --json")).expect(3);
         let summary = told.data("summary").remove(0);
         assert_eq!((&summary["done"], &summary["failed"]), (&json!(2), &json!(1)), "{template}");
-        assert!(told.err.contains("6 of 9 input(s) were not started"), "{}", told.err);
+        assert!(told.err.contains("6 of 9 inputs were not started"), "{}", told.err);
         if template.contains("OUT") {
             // The rest is done later, and only the rest.
             assert_eq!(names(&folder.path().join("o")).len(), 2, "{template}");
@@ -350,7 +350,7 @@ fn every_operator_compares_with_the_cpu() {
         "icp in t.npy --metric point-to-point",
         "roi-pool --inside crop --points in --boxes b.npy",
     ] {
-        let told = run(at, &format!("{args} --cpu --verbose --json"));
+        let told = run(at, &format!("{args} --compare-cpu --verbose --json"));
         assert!([0, 6].contains(&told.code), "{args}: {}", told.err);
         let frames = told.data("frame");
         assert_eq!(frames.len(), 2, "{args}: {}", told.err);
@@ -360,7 +360,7 @@ fn every_operator_compares_with_the_cpu() {
     }
     // Where all inputs become one grid, only the grid can be compared.
     for args in ["ndt build in --min-points 3", "ndt merge map.arrow --min-points 3"] {
-        let told = run(at, &format!("{args} --cpu --json")).expect(0);
+        let told = run(at, &format!("{args} --compare-cpu --json")).expect(0);
         assert!(told.data("frame").iter().all(|frame| frame["cpu"]["equal"].is_null()), "{args}");
         assert_eq!(told.data("summary")[0]["finish_cpu"]["equal"], true, "{args}");
     }

@@ -170,7 +170,7 @@ fn names_that_a_format_does_not_hold_end_no_batch() {
     for to in ["feather", "npz", "ply", "pcd", "csv", "xyz", "npy"] {
         let told = run(folder.path(), &format!("convert in --to {to} --out {to}")).expect(0);
         let renamed =
-            "warning: in/a.feather: the format cannot hold some names of columns: `gps time` is written as `gps_time`";
+            "warning: 2 inputs: the format cannot hold some names of columns: `gps time` is written as `gps_time`";
         assert_eq!(told.err.contains(renamed), matches!(to, "ply" | "pcd"), "{to}: {}", told.err);
         let scan = scan(&folder.path().join(format!("{to}/b.{to}")));
         assert_eq!(scan.cloud.data(), [1.0, 2.0, 3.0, 0.5, 0.25], "{to}");

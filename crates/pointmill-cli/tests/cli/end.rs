@@ -102,6 +102,8 @@ fn interrupted_at_work_leaves_whole_files_only() {
     signal(&child, "INT");
     let rest = std::io::read_to_string(out).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    let message = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert!(message.contains(" of 10 inputs done; run again with --resume\nerror: interrupted\n"), "{message}");
     assert_eq!(names(folder.path()), ["o"]);
     let written = names(&folder.path().join("o"));
     assert!(!written.is_empty() && written.len() < 10, "{written:?}");

@@ -106,7 +106,7 @@ fn nothing_in_the_folder_of_a_map_leads_out_of_it_or_is_waited_for() {
         &format!("{build} --resume"),
         "ndt merge map",
         "ndt score --map map --scan tiles/0.npy --pose pose.txt",
-        "localize --map map tiles/0.npy --start pose.txt",
+        "localize --map map tiles/0.npy --guess pose.txt",
     ];
     attack(at, "map", &lines.map(String::from));
 }
@@ -147,7 +147,7 @@ fn settings_that_lie_are_told() {
         for line in [
             "ndt score --map map --scan tiles/0.npy --pose pose.txt",
             "ndt merge map",
-            "localize --map map tiles/0.npy --start pose.txt",
+            "localize --map map tiles/0.npy --guess pose.txt",
         ] {
             let told = run_soon(at, line);
             assert!(

@@ -211,7 +211,7 @@ fn people_see_the_way_and_the_end() {
     let lines: Vec<_> = told.out.lines().collect();
     assert!(lines[0].trim_start().starts_with("iteration") && lines[1].contains("1,600"), "{}", told.out);
     assert!(told.out.contains("\ntarget_from_source\n"));
-    assert!(told.out.contains(" 1,600 pairs, fitness 1.0000, rmse ") && told.out.contains("6 of 6 directions"));
+    assert!(told.out.contains(" 1,600 pairs, fitness 1.0000, rmse ") && told.out.contains("6 of 6 degrees of freedom"));
     assert!(lines.last().unwrap().starts_with("1,600 points onto 1,600 on cpu ("), "{}", told.out);
 }
 
@@ -326,11 +326,11 @@ fn what_does_not_converge_is_6_and_told() {
     }
     let told = run(folder.path(), "icp plane.npy plane.npy").expect(6);
     assert!(
-        told.out.contains("degenerate after ") && told.out.contains(", 3 of 6 directions determined"),
+        told.out.contains("degenerate after ") && told.out.contains(", 3 of 6 degrees of freedom are constrained"),
         "{}",
         told.out
     );
-    assert!(told.err.ends_with("error: not converged: degenerate\n"), "{}", told.err);
+    assert!(told.err.ends_with("error: not converged: degenerate; the clouds do not determine the whole pose: use clouds with more structure\n"), "{}", told.err);
 }
 
 #[cfg(not(feature = "rerun"))]

@@ -94,7 +94,7 @@ fn a_bad_source_is_told_and_the_rest_is_done() {
     write_points(at, "s/1.npy", &[[1e30, 0.0, 0.0], [0.0; 3], [0.0; 3]]);
     let told = run(at, &format!("{ICP} --fail-fast")).expect(3);
     assert_eq!((counts(&told), &told.data("error")[0]["class"]), ([4, 1, 0, 1, 1], &json!("BadValue")));
-    assert!(told.err.contains("2 of 4 input(s) were not started"), "{}", told.err);
+    assert!(told.err.contains("2 of 4 inputs were not started"), "{}", told.err);
     assert_eq!(counts(&run(at, "icp none* t.npy --json").expect(3)), [1, 0, 0, 1, 0]);
     // Without a target or a guess there is nothing to align.
     fs::write(at.join("bad.txt"), "1 2 3").unwrap();
@@ -102,7 +102,7 @@ fn a_bad_source_is_told_and_the_rest_is_done() {
     for (args, of) in [("s bad.npy", 5), ("s s", 5), ("s s/1.npy", 5), ("s t.npy --guess bad.txt", 6)] {
         let told = run(at, &format!("icp {args} --json")).expect(3);
         assert!(told.data("frame").is_empty() && told.data("summary").is_empty(), "{args}");
-        assert!(told.err.ends_with(&format!("error: 1 of {of} input(s) failed\n")), "{args}: {}", told.err);
+        assert!(told.err.ends_with(&format!("error: 1 of {of} inputs failed\n")), "{args}: {}", told.err);
     }
 }
 
@@ -117,7 +117,7 @@ fn a_source_that_does_not_converge_is_6_unless_one_failed() {
     let told = run(at, &args).expect(6);
     assert_eq!(counts(&told), [3, 3, 0, 0, 2]);
     assert_eq!((&told.data("frame")[1]["status"], names(&at.join("o")).len()), (&json!("no-pairs"), 3));
-    assert!(told.err.ends_with("error: not converged: 1 of 3 source(s)\n"), "{}", told.err);
+    assert!(told.err.ends_with("error: not converged: 1 of 3 sources\n"), "{}", told.err);
     // A run that resumes has the same answer.
     let told = run(at, &format!("{args} --resume")).expect(6);
     assert_eq!((indices(&told), counts(&told)), ([vec![1], vec![0, 2]], [3, 1, 2, 0, 0]));

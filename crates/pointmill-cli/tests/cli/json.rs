@@ -114,13 +114,13 @@ fn every_line_of_every_command_is_in_the_schema() {
     let schema = Schema::read();
     let mut seen = BTreeSet::new();
     for (command, args, code) in [
-        ("voxelize", "voxelize in bad.bin --cpu --out v", 3),
+        ("voxelize", "voxelize in bad.bin --compare-cpu --out v", 3),
         ("voxelize", "voxelize in --out v --resume", 0),
         ("voxelize", "voxelize in --dynamic --visualize a.png", 0),
         ("voxelize", "voxelize --device cuda:77", 4),
-        ("roi-pool", "roi-pool --cpu --out-size 2 --max-points 4 --out r.npz", 0),
+        ("roi-pool", "roi-pool --compare-cpu --out-size 2 --max-points 4 --out r.npz", 0),
         ("roi-pool", "roi-pool --inside part", 0),
-        ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --cpu --out p", 0),
+        ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --compare-cpu --out p", 0),
         ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --out p --resume", 0),
         ("roi-pool", "roi-pool --points in --boxes b.npy --features in/*.bin --out q", 3),
         ("ndt build", "ndt build in bad.bin --min-points 3 --out g.npz --moments g.arrow --visualize b.png", 3),
@@ -133,9 +133,9 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("icp", "icp in/0.bin in/1.bin --schedule 1:2,0:1 --out o.ply --plot p.svg --visualize q.png", 0),
         ("icp", "icp in/0.bin bad.bin", 3),
         ("icp", "icp in in/1.bin --max-distance 2 --max-iterations 9 --out i", 6),
-        ("odometry", "odometry in bad.bin --out w.txt --map w.ply", 3),
+        ("odometry", "odometry in bad.bin --out w.txt --map-out w.ply", 3),
         ("odometry", "odometry --out x.txt", 0),
-        ("localize", "localize --map g.npz in bad.bin --start pose.txt --out y.txt", 3),
+        ("localize", "localize --map g.npz in bad.bin --guess pose.txt --out y.txt", 3),
         ("localize", "localize --map g.npz in/0.bin --region -3,-3,3,3 --yaw-range -10,10", 6),
         ("evaluate", "evaluate x.txt x.txt --plot x.svg", 0),
         ("evaluate", "evaluate pose.txt bad.bin", 3),

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Files with one mistake each, or none; all are text.
-const TEXTS: [(&str, &str); 31] = [
+const TEXTS: [(&str, &str); 34] = [
+    ("drive.bag", "#ROSBAG V2.0\n"),
+    ("drive.db3", "SQLite format 3\0"),
+    ("ego.csv", "timestamp_ns,qw,qx,qy,qz,tx_m,ty_m,tz_m\n1,1,0,0,0,0,0,0\n"),
     ("bad.npy", "text"),
     ("bad.npz", "text"),
     ("x/1.npz", "points"),
@@ -45,6 +48,9 @@ const TEXTS: [(&str, &str); 31] = [
 
 /// The files that `messages.txt` names.
 fn write_files(at: &Path) {
+    for folder in ["days/1", "days/2"] {
+        fs::create_dir_all(at.join(folder)).unwrap();
+    }
     for folder in ["b", "c", "d.ply", "drive", "empty", "f", "in", "p", "x"] {
         fs::create_dir(at.join(folder)).unwrap();
     }
@@ -81,13 +87,18 @@ fn write_files(at: &Path) {
         "ndt build tiles/1.npy --moments fine.arrow --resolution 1",
         "ndt build tiles --poses poses.txt --resolution 2 --out map",
         "ndt build tiles --poses poses.txt --resolution 2 --out old",
+        "voxelize tiles/0.npy --range auto --out voxels.npz",
     ] {
         run(at, args).expect(0);
     }
     let settings = fs::read_to_string(at.join("old/map.json")).unwrap();
     fs::write(at.join("old/map.json"), settings.replace("\"pointmill\":\"", "\"pointmill\":\"9")).unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    for (from, to) in [("mcap/xyzirc_plain.mcap", "drive.mcap"), ("e57/posed.e57", "a.e57")] {
+    for (from, to) in [
+        ("mcap/xyzirc_plain.mcap", "drive.mcap"),
+        ("feather/log/city_SE3_egovehicle.feather", "ego.feather"),
+        ("e57/posed.e57", "a.e57"),
+    ] {
         fs::copy(fixtures.join(from), at.join(to)).unwrap();
     }
 }
@@ -112,12 +123,7 @@ fn state(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
 /// A message without what differs between machines, folders and versions.
 fn plain(message: &str, at: &Path) -> String {
     let folder = at.canonicalize().unwrap().display().to_string();
-    let message = message.replace(&folder, "[folder]").replace(env!("CARGO_PKG_VERSION"), "[version]");
-    let line = |line: &str| match line.rsplit_once(": ") {
-        Some((before, system)) if system.contains("(os error ") => format!("{before}: [error of the system]\n"),
-        _ => format!("{line}\n"),
-    };
-    message.lines().map(line).collect()
+    message.replace(&folder, "[folder]").replace(env!("CARGO_PKG_VERSION"), "[version]")
 }
 
 /// Each command has the exit code, changes no file, and prints what the snapshot holds: nothing on

@@ -223,7 +223,7 @@ fn without_one_of_the_moments_there_is_no_map() {
     let told = run(folder.path(), "ndt merge a.arrow d.arrow none-*.arrow tiles --out o.npz --json").expect(3);
     let classes: Vec<_> = told.data("error").iter().map(|e| e["class"].as_str().unwrap().to_owned()).collect();
     assert_eq!(classes, ["Truncated", "MissingField", "Io", "PartialFailure"]);
-    assert!(told.err.ends_with("error: 3 of 4 input(s) failed\n"), "{}", told.err);
+    assert!(told.err.ends_with("error: 3 of 4 inputs failed\n"), "{}", told.err);
     assert!(told.data("summary").is_empty() && !folder.path().join("o.npz").exists());
 }
 

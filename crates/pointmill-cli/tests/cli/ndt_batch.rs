@@ -99,7 +99,7 @@ fn a_bad_scan_is_told_and_the_rest_is_done() {
         }
         let told = run(at, &format!("{command} --scan scans --fail-fast --json")).expect(3);
         assert_eq!(counts(&told), [4, 1, 0, 1], "{command}");
-        assert!(told.err.contains("2 of 4 input(s) were not started"), "{}", told.err);
+        assert!(told.err.contains("2 of 4 inputs were not started"), "{}", told.err);
         let told = run(at, &format!("{command} --scan none-* --json")).expect(3);
         assert_eq!(counts(&told), [1, 0, 0, 1], "{command}");
     }
@@ -108,7 +108,7 @@ fn a_bad_scan_is_told_and_the_rest_is_done() {
     for (args, inputs) in [("--map none.npz --pose poses.txt", 6), ("--map map.npz --pose poses.txt bad.txt", 7)] {
         let told = run(at, &format!("ndt score {args} --scan scans --json")).expect(3);
         assert!(told.data("frame").is_empty() && told.data("summary").is_empty(), "{args}");
-        assert!(told.err.ends_with(&format!("error: 1 of {inputs} input(s) failed\n")), "{}", told.err);
+        assert!(told.err.ends_with(&format!("error: 1 of {inputs} inputs failed\n")), "{}", told.err);
     }
 }
 
@@ -125,7 +125,7 @@ fn a_scan_that_does_not_converge_is_6_unless_one_failed() {
     let converged: Vec<_> = told.data("frame").iter().map(|f| f["converged"].clone()).collect();
     assert_eq!(converged, [json!(true), json!(true), json!(false)]);
     assert_eq!((&told.data("frame")[2]["best"], &told.data("summary")[0]["converged"]), (&Value::Null, &json!(2)));
-    assert!(told.err.ends_with("error: not converged: 1 of 3 scan(s)\n"), "{}", told.err);
+    assert!(told.err.ends_with("error: not converged: 1 of 3 scans\n"), "{}", told.err);
     let told = run(at, command).expect(6);
     assert!(told.out.contains("no-pairs") && told.out.contains("3 scans, 2 converged, "), "{}", told.out);
     fs::write(at.join("scans/0.npy"), "text").unwrap();

@@ -40,7 +40,7 @@ fn each_scene_is_what_it_is_alone() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     scenes(at, 11);
-    let told = pool(at, &format!("{ALL} {SMALL} --cpu --out o")).expect(0);
+    let told = pool(at, &format!("{ALL} {SMALL} --compare-cpu --out o")).expect(0);
     assert_eq!(counts(&told), [11, 11, 0, 0]);
     let begin = told.data("begin").remove(0);
     assert_eq!((&begin["files"], &begin["inputs"]), (&json!(["b", "p", "f"]), &json!(11)));
@@ -120,7 +120,7 @@ fn a_scene_that_is_not_whole_or_bad_is_told_and_the_rest_is_done() {
     }
     let told = pool(at, &format!("{ALL} {SMALL} --out o2 --fail-fast")).expect(3);
     assert_eq!(counts(&told), [7, 1, 0, 1]);
-    assert!(told.err.contains("5 of 7 input(s) were not started"), "{}", told.err);
+    assert!(told.err.contains("5 of 7 inputs were not started"), "{}", told.err);
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn pages_and_plots_name_the_origin_and_show_global_heights() {
         "ndt align --map map.npz --scan small.npy --guess start.txt --visualize",
         "icp a.npy a.npy --visualize",
         "odometry a.npy a.npy --visualize",
-        "localize small.npy --map map.npz --start start.txt --visualize",
+        "localize small.npy --map map.npz --guess start.txt --visualize",
     ] {
         let done = run(at, &format!("{args} page.html"));
         assert!([0, 6].contains(&done.code), "{args}: {}{}", done.out, done.err);
@@ -266,7 +266,7 @@ fn pages_and_plots_name_the_origin_and_show_global_heights() {
         assert!(title.contains(NAMED), "{args}: {title}");
         assert!((-2.0..5.0).contains(&height), "{args}: {height}");
     }
-    assert_eq!(origin(&run(at, "localize a.npy --map map.npz --start start.txt --json")), ORIGIN);
+    assert_eq!(origin(&run(at, "localize a.npy --map map.npz --guess start.txt --json")), ORIGIN);
     run(at, "icp a.npy a.npy --max-iterations 1 --plot plot.svg");
     assert!(std::fs::read_to_string(at.join("plot.svg")).unwrap().contains(NAMED));
     run(at, "voxelize small.npy --visualize page.html").expect(0);

@@ -51,7 +51,7 @@ fn threads_that_were_asked_for_are_an_error() {
     for (args, told) in [
         ("voxelize a.bin b.bin c.bin --jobs 2 --out v/", "--jobs: expected 2 threads, the system gave 0 of them: "),
         ("info a.bin b.bin c.bin --jobs 3", "--jobs: expected 3 threads, the system gave 0 of them: "),
-        ("voxelize a.bin --cpu", "device cpu: failed to start its threads: 1 were asked for: "),
+        ("voxelize a.bin --compare-cpu", "device cpu: failed to start its threads: 1 were asked for: "),
     ] {
         let refused = alone(folder.path(), &format!("{args} --json")).expect(1);
         let error = refused.data("error").pop().unwrap();

@@ -11,10 +11,11 @@ fn without_input_the_built_in_drive_is_voxelized() {
     let folder = tempfile::tempdir().unwrap();
     let told = run(folder.path(), "voxelize --no-voxels").expect(0);
     let lines: Vec<_> = told.out.lines().collect();
-    assert_eq!(lines.len(), 12, "{}", told.out);
+    assert_eq!(lines.len(), 13, "{}", told.out);
     assert!(lines[0].starts_with("input "), "{}", told.out);
     assert!(lines[10].starts_with("sweep_009 "), "{}", told.out);
     assert!(lines[11].starts_with("10 inputs, ") && lines[11].contains(" on cpu ("), "{}", told.out);
+    assert!(lines[12].starts_with("dropped: 3") && lines[12].ends_with(" over --max-points 10"), "{}", told.out);
     assert!(told.err.is_empty(), "{}", told.err);
     assert!(names(folder.path()).is_empty());
 }
@@ -112,7 +113,7 @@ fn one_input_goes_to_a_folder_that_is_named_as_such() {
 fn json_lines_have_the_documented_fields() {
     let folder = tempfile::tempdir().unwrap();
     write_cloud(folder.path(), "a.bin", 100);
-    let told = run(folder.path(), "voxelize a.bin a.bin missing.bin --cpu --json").expect(3);
+    let told = run(folder.path(), "voxelize a.bin a.bin missing.bin --compare-cpu --json").expect(3);
     let kinds: Vec<_> = told.lines().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["begin", "frame", "frame", "error", "summary", "error"]);
     let fields = |kind: &str| {
@@ -153,7 +154,7 @@ fn the_cpu_beside_it_is_equal_and_timed() {
     let folder = tempfile::tempdir().unwrap();
     write_cloud(folder.path(), "a.bin", 5000);
     for more in ["", "--order sorted --mean f16", "--dynamic"] {
-        let told = run(folder.path(), &format!("voxelize a.bin a.bin --json --cpu {more}")).expect(0);
+        let told = run(folder.path(), &format!("voxelize a.bin a.bin --json --compare-cpu {more}")).expect(0);
         let cpu = &told.data("frame")[1]["cpu"];
         assert_eq!((&cpu["equal"], &cpu["threads"]), (&true.into(), &1.into()));
         let summary = told.data("summary").remove(0);
@@ -161,7 +162,7 @@ fn the_cpu_beside_it_is_equal_and_timed() {
         let ratio = cpu["ms"]["mean"].as_f64().unwrap() / ms["mean"].as_f64().unwrap();
         assert!((ratio - cpu["ratio"].as_f64().unwrap()).abs() < 1e-4);
     }
-    let told = run(folder.path(), "voxelize a.bin --cpu --verbose").expect(0);
+    let told = run(folder.path(), "voxelize a.bin --compare-cpu --verbose").expect(0);
     assert!(told.out.contains("times as fast, all arrays equal"), "{}", told.out);
     assert!(told.out.lines().next().unwrap().contains("read ms"), "{}", told.out);
 }
@@ -206,7 +207,7 @@ fn the_standard_input_is_read() {
 fn an_empty_cloud_is_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.bin"), "").unwrap();
-    let args = "voxelize a.bin --out a.npz --cpu --visualize a.png";
+    let args = "voxelize a.bin --out a.npz --compare-cpu --visualize a.png";
     let told = run(folder.path(), args).expect(0);
     assert_eq!(told.err, "warning: a.bin: the cloud is empty\n");
     let got = pointmill_io::read_npz(folder.path().join("a.npz")).unwrap();
@@ -222,4 +223,29 @@ fn logs_go_to_stderr() {
     let told = run(folder.path(), "voxelize a.bin -v --json").expect(0);
     assert!(told.err.contains("INFO") && told.err.contains("a.bin: points 2, "), "{}", told.err);
     assert_eq!(told.lines().len(), 3);
+}
+
+/// A table and its last lines say what a cap dropped, and a cloud that is as small as a voxel or as
+/// wide as in millimetres has a hint.
+#[test]
+fn what_is_dropped_or_odd_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_cloud(at, "a.bin", 500);
+    let message = run(at, "voxelize a.bin --max-voxels 3 --max-points 1 --range auto --voxel-size 10").expect(0);
+    let lines: Vec<_> = message.out.lines().collect();
+    assert!(lines[0].contains("dropped"), "{}", message.out);
+    assert!(lines[3].starts_with("dropped: ") && lines[3].ends_with(" over --max-points 1"), "{}", message.out);
+    assert!(lines[4].contains(" voxels with ") && lines[4].ends_with(" over --max-voxels 3"), "{}", message.out);
+
+    let line =
+        |scale: f32| (0..40).flat_map(move |i| [scale * i as f32, 0.0, 0.0, 0.0].map(f32::to_le_bytes)).flatten();
+    std::fs::write(at.join("small.bin"), line(0.004).collect::<Vec<u8>>()).unwrap();
+    let message = run(at, "voxelize small.bin").expect(0);
+    let hint = "warning: small.bin: the cloud spans 0.16 m, a voxel is 0.2 m; lower --voxel-size\n";
+    assert!(message.err.contains(hint), "{}", message.err);
+    std::fs::write(at.join("wide.bin"), line(4e3).skip(16).collect::<Vec<u8>>()).unwrap();
+    let message = run(at, "voxelize wide.bin").expect(0);
+    let hint = "warning: wide.bin: no point is in the range; the cloud spans 152 km: are these millimetres?\n";
+    assert!(message.err.contains(hint), "{}", message.err);
 }

@@ -5,7 +5,7 @@ use super::find_inputs;
 use super::source::{BagCloud, STDIN, Source};
 use crate::DataError;
 use pointmill_io::mcap::Bag;
-use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
+use pointmill_io::{Format, IoError, ReadOptions, Scan, read, read_from};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,12 +22,7 @@ pub(super) fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>
     if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
         return Ok(vec![Source::File(path)]);
     }
-    let wanted = bag.cloud_topic(options.topic.as_deref()).map_err(|e| match e {
-        IoError::InvalidArgument(detail) => IoError::InvalidArgument(
-            Detail { found: format!("{}; choose with --topic", detail.found), ..*detail }.into(),
-        ),
-        e => e,
-    })?;
+    let wanted = bag.cloud_topic(options.topic.as_deref())?;
     let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
     let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
     let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });

@@ -55,12 +55,13 @@ pub fn find_inputs<P: AsRef<Path>>(args: &[P]) -> Result<Vec<Result<PathBuf, IoE
 const NOTES: [&str; 2] = [".txt", ".csv"];
 
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
-    let mut files = Vec::new();
+    let (mut files, mut folders) = (Vec::new(), 0);
     for entry in fs::read_dir(folder).map_err(IoError::io(folder, "open"))? {
         let path = entry.map_err(IoError::io(folder, "read"))?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let name = path.to_string_lossy().to_ascii_lowercase();
         let note = NOTES.iter().any(|ending| name.ends_with(ending));
+        folders += usize::from(!hidden && path.is_dir());
         if !hidden && !note && Format::from_name(&path).is_some() {
             files.extend(regular(path, folder));
         }
@@ -69,7 +70,15 @@ fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
         let endings = Format::ALL.iter().flat_map(|format| format.endings()).copied();
         let endings: Vec<_> = endings.filter(|ending| !NOTES.contains(ending)).collect();
         let wanted = format!("files ending in {}", endings.join(", "));
-        return Err(IoError::MissingField(Detail::new(folder, "folder", wanted, "none")));
+        let found = match folders {
+            0 => "none".into(),
+            n => {
+                let (word, verb) = if n == 1 { ("folder", "is") } else { ("folders", "are") };
+                let pattern = folder.join("**/*.bin");
+                format!("{n} {word}, which {verb} not searched; name their files: '{}'", pattern.display())
+            }
+        };
+        return Err(IoError::MissingField(Detail::new(folder, "folder", wanted, found)));
     }
     sort(&mut files);
     Ok(files)

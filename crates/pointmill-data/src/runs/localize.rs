@@ -86,7 +86,7 @@ impl LocalizeRun {
         }
         if scan.is_ok() {
             self.statuses.count(fix.status);
-            warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
+            warnings.extend(fix.rejection.map(|why| format!("rejected: {why}; using the predicted pose")));
         }
         Ok(RunStep { found: fix, seconds: added.seconds, moved: added.moved, scan, warnings, read_ms: 0.0, ms })
     }

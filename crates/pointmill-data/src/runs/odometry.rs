@@ -92,8 +92,8 @@ impl OdometryRun {
             self.statuses.count(step.status);
             if let Some(reason) = untracked::reason(step.status, &scan.cloud, self.odometry.params(), observer) {
                 match step.status {
-                    SweepStatus::TooFewPoints => warnings.push(format!("{reason}; the pose is the prediction")),
-                    SweepStatus::Lost => warnings.push(format!("lost: {reason}; the pose is the prediction")),
+                    SweepStatus::TooFewPoints => warnings.push(format!("{reason}; using the predicted pose")),
+                    SweepStatus::Lost => warnings.push(format!("lost: {reason}; using the predicted pose")),
                     _ => {}
                 }
                 self.untracked.get_or_insert_with(|| format!("{name}: {reason}"));

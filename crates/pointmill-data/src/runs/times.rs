@@ -55,11 +55,11 @@ impl SweepTimes {
             return;
         }
         let Some(times) = found else {
-            return observer.note(&format!("{NO_TIMES}; sweeps are taken as they are"));
+            return observer.note("no per-point timestamps found: motion compensation (deskew) is off");
         };
         let used = match (self.deskewed, self.deskew) {
             (true, _) => "sweeps are deskewed",
-            (false, Deskew::Off) => "sweeps are known, not deskewed",
+            (false, Deskew::Off) => "deskew is off",
             (false, _) => PUBLISHED,
         };
         observer.note(&format!("times of points: column {} in {}; {used}", times.name, times.unit));

@@ -214,8 +214,12 @@ impl Bag {
         if let [topic] = named[..] {
             return Ok(topic);
         }
-        let list: Vec<_> = clouds.iter().map(|topic| format!("`{}`", topic.name)).collect();
-        let found = if list.is_empty() { "none".into() } else { list.join(", ") };
+        let list: Vec<_> = clouds.iter().map(|topic| &*topic.name).collect();
+        let found = match (&list[..], name) {
+            ([], _) => "none".into(),
+            ([_, ..], None) => format!("{}; choose one with --topic: {}", list.len(), list.join(", ")),
+            ([_, ..], Some(_)) => format!("none of this name; choose one with --topic: {}", list.join(", ")),
+        };
         let wanted = match name {
             Some(name) => format!("`{name}` of type sensor_msgs/PointCloud2"),
             None => "one of type sensor_msgs/PointCloud2".into(),

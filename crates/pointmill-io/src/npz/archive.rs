@@ -116,6 +116,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         names: Vec<(usize, String)>,
         points: &str,
     ) -> Result<(usize, String), IoError> {
+        let is_voxels = ["coords", "num_points"].iter().all(|array| names.iter().any(|(_, name)| name == array));
         let mut seen = Vec::new();
         let mut matrices = Vec::new();
         for (index, name) in names {
@@ -146,6 +147,9 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         let mut found = if seen.is_empty() { "no array".into() } else { seen.join(", ") };
         if more > 0 {
             found += &format!(" and {more} more");
+        }
+        if is_voxels {
+            found = format!("the output of `pointmill voxelize`, which is neither a cloud nor a map: {found}");
         }
         let wanted = format!("an array `{points}`, or exactly one array with two axes");
         Err(fault!(self.path, MissingField, "archive", wanted, found))

@@ -90,6 +90,9 @@ impl Columns {
                 let found: Vec<_> = entries.iter().take(16).map(|e| &*e.name).collect();
                 let more = if entries.len() > found.len() { ", ..." } else { "" };
                 let found = if found.is_empty() { "none".into() } else { format!("{}{more}", found.join(", ")) };
+                if ["qw", "qx", "qy", "qz"].iter().all(|name| entries.iter().any(|e| e.name == *name)) {
+                    bail!(window, MissingField, "columns", "a cloud with x, y and z", "a file of poses: {found}");
+                }
                 bail!(window, MissingField, "field `{axis}`", "x, y and z", found);
             };
             entries[place..=at].rotate_right(1);

@@ -9,8 +9,10 @@ use pointmill::{Argument, Error, Result};
 pub(super) fn associate(estimate: &Trajectory, truth: &Trajectory, max_difference: f64) -> Result<Vec<[usize; 2]>> {
     let (Some(estimated), Some(true_times)) = (estimate.times(), truth.times()) else {
         if estimate.len() != truth.len() {
-            let expected = format!("{} poses, as the truth, or times in both", truth.len());
-            return Err(Error::argument(Argument::Estimate, expected, estimate.len()));
+            let expected = "as many poses as the truth, or times in both";
+            let got =
+                format!("{} and {} poses and no times in both: they cannot be paired", estimate.len(), truth.len());
+            return Err(Error::argument(Argument::Estimate, expected, got));
         }
         return memory::collect((0..truth.len()).map(|i| [i, i]));
     };

@@ -184,7 +184,10 @@ fn what_cannot_be_compared_is_named() {
     let (plain, params) = (|n| Trajectory::new(straight(n)), EvaluationParams::default());
     let timed = |times: &[f64]| Trajectory::with_times(straight(3), times.to_vec());
     for (got, wanted) in [
-        (told(plain(3), plain(4), &params), "estimate: expected 4 poses, as the truth, or times in both, got 3"),
+        (
+            told(plain(3), plain(4), &params),
+            "estimate: expected as many poses as the truth, or times in both, got 3 and 4 poses and no times in both: they cannot be paired",
+        ),
         (told(plain(0), plain(0), &params), "estimate: expected at least one pose, got none"),
         (told(plain(1), plain(0), &params), "truth: expected at least one pose, got none"),
         (told(timed(&[0.0, 1.0]), plain(3), &params), "times: expected 3 times, one for each pose, got 2"),
