@@ -118,7 +118,7 @@ def main() -> None:
         inputs = work / "laz"
         inputs.mkdir()
         for sweep in laz:
-            (inputs / sweep.name).symlink_to(sweep.resolve())
+            shutil.copy(sweep, inputs / sweep.name)
         setup = lambda arguments: subprocess.run([*shlex.split(first), *shlex.split(arguments)], check=True, capture_output=True)
         setup(f"convert {inputs} --to bin --out {work / 'drive'}")
         (work / "bin").mkdir()
