@@ -150,6 +150,7 @@ fn help() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "",
+        "demo",
         "voxelize",
         "roi-pool",
         "ndt",
