@@ -181,7 +181,7 @@ fn lines(of: &Summary) -> Vec<String> {
         format!("odometry: {:.1} m on {}; {}", of.length, of.run.device_name(), of.statuses),
         error,
         format!("map: {} of {RESOLUTION} m", counted(of.cells, "cell")),
-        format!("sha256 of the poses, the same on every machine and device: {}", of.poses_sha256),
+        format!("sha256 of the poses, the same on CPU and GPU and for any number of threads: {}", of.poses_sha256),
     ];
     lines.extend(of.files.iter().zip(FILES).map(|(file, (_, what))| format!("{}: {what}", escape(file))));
     lines.push("next, with your own sweeps: pointmill odometry SWEEPS/ --out poses.txt --visualize drive.html".into());

@@ -33,6 +33,6 @@ fn a_demo_needs_nothing_and_repeats_itself() {
     // The other commands read what it wrote, and find the same error.
     let evaluated = run(&out, "evaluate poses.txt truth.txt --json").expect(0);
     assert_eq!(evaluated.data("summary")[0]["absolute"]["translation"]["rmse"], summary["rmse"]);
-    let map = pointmill_data::read_ndt_map(&out.join("map.npz")).unwrap();
+    let map = pointmill_data::read_ndt_map(out.join("map.npz")).unwrap();
     assert_eq!(Some(map.0.len() as u64), summary["cells"].as_u64());
 }
