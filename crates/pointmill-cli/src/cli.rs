@@ -1,6 +1,7 @@
 //! The command line: all commands with their flags, and how each is run.
 
 use crate::convert::{self, ConvertArgs};
+use crate::demo::{self, DemoArgs};
 use crate::devices;
 use crate::evaluate::{self, EvaluateArgs};
 use crate::examples;
@@ -45,6 +46,9 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show what the program does, without data: drive through a synthetic street, find the
+    /// trajectory, build a map, and write a page and an animation of the drive
+    Demo(DemoArgs),
     /// Bin sweeps (LiDAR point clouds) into voxels. Without an input, the command uses 10 built-in
     /// synthetic sweeps
     #[command(after_help = examples::VOXELIZE)]
@@ -116,6 +120,7 @@ impl Program for Cli {
     fn run(&self, printer: &mut Printer) -> Result<(), Failure> {
         let device = &self.global.device;
         match &self.command {
+            Command::Demo(args) => demo::run(args, device, printer),
             Command::Voxelize(args) => voxelize::run(args, device, printer),
             Command::RoiPool(args) => roi_pool::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),

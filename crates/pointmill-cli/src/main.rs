@@ -10,6 +10,7 @@
 
 mod cli;
 mod convert;
+mod demo;
 mod devices;
 mod drive;
 mod evaluate;

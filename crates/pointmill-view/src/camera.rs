@@ -68,7 +68,12 @@ impl Camera {
     /// An eye that is not finite, on its target, or straight above or below it looks along x.
     pub fn perspective(eye: [f32; 3], target: [f32; 3], fov_deg: f32) -> Self {
         let finite = |p: [f32; 3]| p.map(|v| if v.is_finite() { f64::from(v) } else { 0.0 });
-        let (eye, target) = (finite(eye), finite(target));
+        let fov = if fov_deg.is_finite() { f64::from(fov_deg).clamp(1.0, 170.0) } else { 60.0 };
+        Self::looking(finite(eye), finite(target), fov)
+    }
+
+    /// As [`Camera::perspective`], of places and degrees that are validated.
+    pub(crate) fn looking(eye: V3, target: V3, fov_deg: f64) -> Self {
         let ahead = unit([0, 1, 2].map(|k| target[k] - eye[k])).unwrap_or([1.0, 0.0, 0.0]);
         let (ahead, right) = match unit([ahead[1], -ahead[0], 0.0]) {
             Some(right) => (ahead, right),
@@ -79,8 +84,7 @@ impl Camera {
             right[2] * ahead[0] - right[0] * ahead[2],
             right[0] * ahead[1] - right[1] * ahead[0],
         ];
-        let fov = if fov_deg.is_finite() { f64::from(fov_deg).clamp(1.0, 170.0) } else { 60.0 };
-        let spread = 2.0 * libm::tan(fov.to_radians() / 2.0);
+        let spread = 2.0 * libm::tan(fov_deg.to_radians() / 2.0);
         Self { axes: [right, up, ahead], lens: Lens::Eye { eye, spread }, fade: None }
     }
 

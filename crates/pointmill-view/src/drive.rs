@@ -15,6 +15,17 @@ const MOST_OF_SWEEP: usize = 10_000;
 const SENSOR: [V3; 5] = [[2.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-0.4, 0.0, 0.0], [-1.0, -1.0, 0.0], [2.0, 0.0, 0.0]];
 const SENSOR_COLOUR: [u8; 3] = [255, 110, 104];
 const WAY: [u8; 3] = [255, 255, 255];
+/// An animation in pixels, pixels of its points, in halves, and how much wider its lines are.
+const MOVING: [u32; 2] = [640, 400];
+const MOVING_POINT: u32 = 4;
+const MOVING_PEN: f64 = 1.75;
+/// The camera of an animation: metres behind and above the sensor, metres ahead of it that the
+/// camera looks at, degrees from left to right, and frames before and after that it turns in.
+const BEHIND: f64 = 28.0;
+const OVER: f64 = 22.0;
+const AHEAD: f64 = 4.0;
+const WIDE: f64 = 70.0;
+const TURNS_IN: usize = 4;
 /// The part of the points that may be outside of the picture on each side.
 const STRAYS: f64 = 0.01;
 
@@ -23,9 +34,9 @@ const STRAYS: f64 = 0.01;
 /// **Shapes.** `sweeps` is about how many sweeps there will be; each keeps 10,000 points at most,
 /// and all together keep about 3,000,000. **Units and frames.** Metres, z up; sweeps in the frame
 /// of the sensor. A picture is seen from above and shows the map, coloured by height, with the
-/// sensor where the drive began; the longer side of the drive lies from left to right. **Order and
-/// determinism, limits.** As
-/// [`Scene`] and [`Layer`].
+/// sensor where the drive began; the longer side of the drive lies from left to right. An animation
+/// follows the sensor and shows all sweeps so far. **Order and determinism, limits.** As [`Scene`]
+/// and [`Layer`].
 ///
 /// ```
 /// use pointmill_core::{PointCloud, Pose};
@@ -65,7 +76,7 @@ impl DriveScene {
         for (sweep, pose) in self.sweeps.into_iter().zip(world_from_sensor) {
             scene.push(sweep.moving(&[*pose]));
         }
-        scene.push(Layer::line("trajectory", &trajectory).colour(WAY).width(3.0));
+        scene.push(Layer::line("trajectory", &trajectory).colour(WAY).width(3.0).growing());
         scene.push(Layer::line("sensor", &SENSOR).colour(SENSOR_COLOUR).width(2.0).moving(world_from_sensor));
         let places = scene.places(0, &["map", "trajectory"]);
         let [x, y, down] = ABOVE;
@@ -75,8 +86,26 @@ impl DriveScene {
         let camera = if scale(&cameras[0]) >= scale(&cameras[1]) { cameras[0] } else { cameras[1] };
         let panels = vec![Panel::new(area, camera, &[])];
         scene.still = Sheet { size: STILL, titles: vec![scene.title.clone()], panels, ..Sheet::default() };
+        let panel = Panel::new(areas(MOVING, &[(1, 1)])[0], camera, &["sweeps", "trajectory", "sensor"]);
+        let cameras = following(world_from_sensor);
+        let panels = vec![Panel { cameras, keeps: true, point: MOVING_POINT, pen: MOVING_PEN, ..panel }];
+        scene.moving = Sheet { size: MOVING, panels, ..Sheet::default() };
         scene
     }
+}
+
+/// Behind and above the sensor at each pose, turned as the sensor is around that time.
+fn following(world_from_sensor: &[Pose]) -> Vec<Camera> {
+    let camera = |i: usize| {
+        let around = i.saturating_sub(TURNS_IN)..(i + TURNS_IN + 1).min(world_from_sensor.len());
+        let turns = || world_from_sensor[around.clone()].iter().map(Pose::rotation);
+        let [x, y] = [0, 1].map(|k| turns().map(|rotation| rotation[k][0]).sum::<f64>());
+        let length = libm::hypot(x, y).max(f64::MIN_POSITIVE);
+        let at = world_from_sensor[i].translation();
+        let along = |metres: f64, up: f64| [at[0] + metres * x / length, at[1] + metres * y / length, at[2] + up];
+        Camera::looking(along(-BEHIND, OVER), along(AHEAD, 0.0), WIDE)
+    };
+    (0..world_from_sensor.len()).map(camera).collect()
 }
 
 #[cfg(test)]
@@ -107,5 +136,31 @@ mod tests {
         assert!(lit(&draw(&[], &[]), crate::BACKGROUND) > 1_000_000);
         let odd = [[f64::NAN, 0.0, 1.0], [f64::INFINITY, 2.0, 1e300], [1e300, -1e300, 0.0]];
         draw(&odd, &odd.map(Pose::from_translation));
+        DriveScene::new(1).finish("odd", &odd, &odd.map(Pose::from_translation)).animation();
+    }
+
+    #[test]
+    fn an_animation_follows_the_sensor_and_keeps_what_it_saw() {
+        let mut drive = DriveScene::new(4);
+        let sweep = (0..400u16).flat_map(|i| [f32::from(i % 20) - 10.0, f32::from(i / 20) - 10.0, -1.7]).collect();
+        let sweep = PointCloud::new(sweep, 3).unwrap();
+        (0..4).for_each(|k| drive.push(&k.to_string(), &sweep, None));
+        // Far away, where `f32` has steps of half a metre.
+        let pose = |k: i32| Pose::from_translation([5_000_000.0 + 3.0 * f64::from(k), 0.0, 1.7]);
+        let bytes = drive.finish("", &[], &[0, 1, 2, 3].map(pose)).animation().encode().unwrap();
+        let mut options = gif::DecodeOptions::new();
+        options.set_color_output(gif::ColorOutput::RGBA);
+        let mut decoder = options.read_info(&bytes[..]).unwrap();
+        let mut lit = Vec::new();
+        while let Some(frame) = decoder.read_next_frame().unwrap() {
+            // Below the title and above the legend.
+            let view = &frame.buffer.as_chunks::<4>().0[640 * 50..640 * 350];
+            let count = |is: fn(&&[u8; 4]) -> bool| view.iter().filter(is).count();
+            lit.push([count(|c| c[2] > 100), count(|c| c[..3].iter().all(|v| *v > 200))]);
+        }
+        assert_eq!(lit.len(), 4);
+        for pair in lit.windows(2) {
+            assert!(pair[1][0] > pair[0][0] + 100 && pair[1][1] > pair[0][1] + 50, "{lit:?}");
+        }
     }
 }

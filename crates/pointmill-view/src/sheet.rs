@@ -45,12 +45,18 @@ pub(crate) struct Panel {
     /// From the left, from the top, width and height.
     pub(crate) area: [u32; 4],
     pub(crate) camera: Camera,
+    /// A camera for each frame; without any one has all.
+    pub(crate) cameras: Vec<Camera>,
+    /// Whether layers of earlier frames stay, and lines that grow end at the frame.
+    pub(crate) keeps: bool,
     /// One frame, or in an animation each.
     pub(crate) frame: Option<usize>,
     /// The layers; without names all that are shown.
     pub(crate) names: &'static [&'static str],
     /// Pixels of a point, in halves.
     pub(crate) point: u32,
+    /// How much wider lines are than their layers say.
+    pub(crate) pen: f64,
     pub(crate) label: String,
     /// Letters beside places.
     pub(crate) marks: Vec<([f64; 3], &'static str)>,
@@ -58,7 +64,18 @@ pub(crate) struct Panel {
 
 impl Panel {
     pub(crate) const fn new(area: [u32; 4], camera: Camera, names: &'static [&'static str]) -> Self {
-        Self { area, camera, frame: None, names, point: POINT, label: String::new(), marks: Vec::new() }
+        Self {
+            area,
+            camera,
+            cameras: Vec::new(),
+            keeps: false,
+            frame: None,
+            names,
+            point: POINT,
+            pen: 1.0,
+            label: String::new(),
+            marks: Vec::new(),
+        }
     }
 }
 
@@ -121,7 +138,11 @@ impl Scene {
         if size.iter().any(|side| !(1..=MAX_SIDE / 2).contains(side)) {
             return Err(ViewError::Size { width, height });
         }
-        Ok(draw(self, &Tones::new(self), &Shot { camera, frame, names: &[], size, point: POINT }))
+        Ok(draw(
+            self,
+            &Tones::new(self),
+            &Shot { camera, frame, keeps: false, names: &[], size, point: POINT, pen: 1.0 },
+        ))
     }
 
     fn compose(&self, sheet: &Sheet, frame: usize, tones: &Tones) -> Image {
@@ -155,8 +176,10 @@ impl Scene {
     fn panel(&self, panel: &Panel, frame: usize, tones: &Tones) -> Image {
         let [_, _, width, height] = panel.area;
         let (frame, size) = (panel.frame.unwrap_or(frame), [width, height]);
-        let Panel { camera, names, point, .. } = panel;
-        let mut image = draw(self, tones, &Shot { camera, frame, names, size, point: *point });
+        let Panel { names, point, pen, keeps, .. } = panel;
+        let camera = panel.cameras.get(frame).unwrap_or(&panel.camera);
+        let shot = Shot { camera, frame, keeps: *keeps, names, size, point: *point, pen: *pen };
+        let mut image = draw(self, tones, &shot);
         let view = camera.view(width, height);
         for (place, letter) in &panel.marks {
             if let Some(at) = view.project(*place) {

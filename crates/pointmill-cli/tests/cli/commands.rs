@@ -100,7 +100,7 @@ fn completions_and_help_name_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let completions = run(folder.path(), "completions bash").expect(0).out;
     let help = run(folder.path(), "--help").expect(0).out;
-    for command in ["voxelize", "roi-pool", "info", "convert", "devices", "synth", "completions"] {
+    for command in ["demo", "voxelize", "roi-pool", "info", "convert", "devices", "synth", "completions"] {
         assert!(completions.contains(command) && help.contains(command), "{command}");
     }
     assert!(help.contains("130  interrupted"), "{help}");

@@ -5,6 +5,7 @@ mod batch;
 mod commands;
 mod config;
 mod convert;
+mod demo;
 mod end;
 mod evaluate;
 mod failures;

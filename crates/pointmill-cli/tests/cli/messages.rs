@@ -156,6 +156,7 @@ fn help() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "",
+        "demo",
         "voxelize",
         "roi-pool",
         "ndt",

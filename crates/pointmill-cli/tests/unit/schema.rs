@@ -5,7 +5,7 @@
 //! the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
-use crate::{convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};
+use crate::{convert, demo, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -64,6 +64,7 @@ fn lines() -> Vec<Line> {
         without_device::<convert::Begin, convert::Row, convert::Totals>("convert").into(),
         vec![
             ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
+            ("demo", "summary", "the only line", schema_of::<demo::Summary>()),
             ("synth", "frame", "after each file", schema_of::<synth::Written>()),
             ("synth", "summary", AFTER, schema_of::<synth::Summary>()),
         ],

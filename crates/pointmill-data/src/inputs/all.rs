@@ -78,6 +78,15 @@ impl Inputs {
         Ok((sources, Self { options, drive, is_given: false, ahead: Ahead::default() }))
     }
 
+    /// The sweeps of a synthetic drive.
+    pub fn of_drive(drive: Drive) -> (Vec<Source>, Self) {
+        let sources: Vec<_> = (0..drive.len()).map(Source::Sweep).collect();
+        let options = ReadOptions::default();
+        let inputs = Self { options, drive: Some(drive), is_given: false, ahead: Ahead::default() };
+        let inputs = inputs.settle_origin(&sources);
+        (sources, inputs)
+    }
+
     /// Inputs that are known: only their origin is found.
     pub fn of(sources: &[Source], options: ReadOptions) -> Self {
         Self { options, drive: None, is_given: false, ahead: Ahead::default() }.settle_origin(sources)

@@ -35,12 +35,16 @@ pub(crate) fn tone(share: f64) -> [u8; 3] {
 pub(crate) struct Shot<'a> {
     pub(crate) camera: &'a Camera,
     pub(crate) frame: usize,
+    /// Whether layers of earlier frames are drawn, too, and lines that grow end at the frame.
+    pub(crate) keeps: bool,
     /// The layers; without names all that are shown.
     pub(crate) names: &'a [&'a str],
     /// Width and height.
     pub(crate) size: [u32; 2],
     /// Pixels of a point, in halves.
     pub(crate) point: u32,
+    /// How much wider lines are than their layers say.
+    pub(crate) pen: f64,
 }
 
 /// What the colours of a scene stand for.
@@ -92,9 +96,14 @@ pub(crate) fn draw(scene: &Scene, tones: &Tones, shot: &Shot) -> Image {
     let mut image = Image::filled(width, height, BACKGROUND);
     let view = shot.camera.view(width, height);
     let mut canvas = Canvas::new(&mut image);
-    for layer in scene.layers.iter().filter(|layer| layer.is_drawn(shot.frame, shot.names)) {
+    let since = if shot.keeps { 0 } else { shot.frame };
+    let is_drawn = |layer: &&Layer| (since..=shot.frame).any(|frame| layer.is_drawn(frame, shot.names));
+    for layer in scene.layers.iter().filter(is_drawn) {
         let colour = |k: usize, p: V3| tones.colour(layer, k, p[2]);
-        let mut painter = Painter { canvas: &mut canvas, view: &view, layer, frame: shot.frame, colour: &colour };
+        let ends = if shot.keeps && layer.grows { shot.frame + 1 } else { usize::MAX };
+        let width = layer.width * shot.pen * f64::from(FINE);
+        let mut painter =
+            Painter { canvas: &mut canvas, view: &view, layer, frame: shot.frame, ends, width, colour: &colour };
         match layer.shape {
             Shape::Points => painter.points(f64::from(shot.point)),
             Shape::Line => painter.line(),
@@ -112,6 +121,10 @@ struct Painter<'a, 'b> {
     view: &'a View,
     layer: &'a Layer,
     frame: usize,
+    /// The places of a line that are drawn.
+    ends: usize,
+    /// Pixels of a line on the canvas.
+    width: f64,
     colour: &'a dyn Fn(usize, V3) -> [u8; 3],
 }
 
@@ -134,7 +147,7 @@ impl Painter<'_, '_> {
 
     fn line(&mut self) {
         let mut last = None;
-        for (k, p) in self.layer.places(self.frame).enumerate() {
+        for (k, p) in self.layer.places(self.frame).take(self.ends).enumerate() {
             if let Some(from) = last.replace(p) {
                 self.edge(from, p, (self.colour)(k - 1, p));
             }
@@ -147,7 +160,7 @@ impl Painter<'_, '_> {
             && self.canvas.afford(1)
         {
             let colour = faded(colour, self.view.haze(0.5 * (a.depth + b.depth)));
-            let pen = Pen { colour, width: self.layer.width * f64::from(FINE), cover: 1.0 };
+            let pen = Pen { colour, width: self.width, cover: 1.0 };
             let pixels = line(self.canvas.image, [a.x, a.y], [b.x, b.y], pen);
             self.canvas.spend(pixels);
         }

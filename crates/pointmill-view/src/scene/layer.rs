@@ -68,6 +68,9 @@ pub struct Layer {
     pub(crate) width: f64,
     /// How many metres nearer to the camera the layer is than where it stands, in pictures.
     pub(crate) lift: f64,
+    /// Whether a line has a place for each frame, and is drawn up to the frame where a picture
+    /// keeps earlier ones.
+    pub(crate) grows: bool,
 }
 
 impl Layer {
@@ -85,6 +88,7 @@ impl Layer {
             is_shown: true,
             width: 1.0,
             lift: 0.0,
+            grows: false,
         }
     }
 
@@ -208,6 +212,13 @@ impl Layer {
     #[must_use]
     pub(crate) const fn lifted(mut self, metres: f64) -> Self {
         self.lift = metres;
+        self
+    }
+
+    /// A line with a place for each frame, drawn up to the frame where a picture keeps earlier ones.
+    #[must_use]
+    pub(crate) const fn growing(mut self) -> Self {
+        self.grows = true;
         self
     }
 
