@@ -104,7 +104,13 @@ impl<L> OperatorSlot<L> {
             Ok(Place { worker: make(&device)?, device, cold: args.cpu && !adds })
         };
         let beside = if args.cpu { Some(place(cpu_beside(device)?)?) } else { None };
-        Ok(Self { on: place(device.clone())?, beside, spare: None, on_oom: args.on_oom, in_turn: args.batch.jobs == Jobs::Auto })
+        Ok(Self {
+            on: place(device.clone())?,
+            beside,
+            spare: None,
+            on_oom: args.on_oom,
+            in_turn: args.batch.jobs == Jobs::Auto,
+        })
     }
 
     /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and
