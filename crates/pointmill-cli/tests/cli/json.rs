@@ -146,6 +146,7 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("convert", "convert in --to pcd --out c --resume", 0),
         ("devices", "devices", 0),
         ("synth", "synth --out s --sweeps 1", 0),
+        ("demo", "demo --out d", 0),
     ] {
         let told = run(at, &format!("{args} --json"));
         assert!(
