@@ -4,7 +4,7 @@
 use super::input_error::InputError;
 use crate::device::cpu_beside;
 use crate::failure::Failure;
-use crate::flags::{Jobs, OnOom, WorkArgs};
+use crate::flags::{OnOom, WorkArgs};
 use crate::json::{Frame, FrameCpu};
 use crate::stats::timed;
 use crate::{interrupt, stderr};
@@ -28,13 +28,7 @@ pub struct OperatorSlot<L> {
     /// The CPU, once the memory of the device was short.
     spare: Option<Place<L>>,
     on_oom: OnOom,
-    /// Whether one job computes at a time, while others read and write.
-    in_turn: bool,
 }
-
-/// Held by the job that computes. An operator takes all cores or the GPU, so two at a time gain
-/// little, and their times would say nothing about one.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// What is made once for each device, and shared by the jobs on it.
 #[derive(Debug)]
@@ -104,13 +98,7 @@ impl<L> OperatorSlot<L> {
             Ok(Place { worker: make(&device)?, device, cold: args.cpu && !adds })
         };
         let beside = if args.cpu { Some(place(cpu_beside(device)?)?) } else { None };
-        Ok(Self {
-            on: place(device.clone())?,
-            beside,
-            spare: None,
-            on_oom: args.on_oom,
-            in_turn: args.batch.jobs == Jobs::Auto,
-        })
+        Ok(Self { on: place(device.clone())?, beside, spare: None, on_oom: args.on_oom })
     }
 
     /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and
@@ -125,8 +113,7 @@ impl<L> OperatorSlot<L> {
         work: impl Fn(&mut L) -> Result<R, Error>,
     ) -> Result<Called<'_, L, R>, InputError> {
         interrupt::check()?;
-        let Self { on, beside, spare, on_oom, in_turn } = self;
-        let turn = in_turn.then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        let Self { on, beside, spare, on_oom } = self;
         let device = on.device.clone();
         let done = match on.call(&work) {
             Err(e) if on_oom.redoes(&e, &device) => {
@@ -143,7 +130,6 @@ impl<L> OperatorSlot<L> {
         if let Some(beside) = beside {
             done.cpu = Some(Box::new(beside.call(&work).map_err(&blame)?));
         }
-        drop(turn);
         interrupt::check()?;
         Ok(done)
     }
