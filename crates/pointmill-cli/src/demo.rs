@@ -1,5 +1,6 @@
 //! `pointmill demo`: a synthetic drive, its trajectory, a map of it, and pictures.
 
+use crate::batch::at_once;
 use crate::batch::prelude::*;
 use crate::json::Run;
 use crate::outputs::clear_unfinished;
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &DemoArgs, device: &str, printer: &mut Printer) -> Resul
     let drive = Drive::new(DriveParams { scene: Scene::Loop, sweeps: SWEEPS, ..DriveParams::default() });
     let truth = truth(&drive)?;
     let (sources, inputs) = Inputs::of_drive(drive);
-    let readers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let readers = at_once(&sources, Some(&device));
     let driven = inputs.reading_ahead(&sources, readers, || odometry(&device, &sources, &inputs))?;
     let trajectory = driven.run.trajectory();
     let estimate = trajectory.poses().to_vec();

@@ -20,7 +20,7 @@ const UNKNOWN: u64 = 8 << 30;
 
 /// One input for each core. Fewer where inputs as large as the largest would need more than a
 /// quarter of the free memory of host or device.
-pub(super) fn at_once(sources: &[Source], device: Option<&Device>) -> usize {
+pub fn at_once(sources: &[Source], device: Option<&Device>) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from).min(sources.len()) as u64;
     if cores < 2 {
         return 1;

@@ -21,6 +21,7 @@ mod slot;
 mod table;
 mod warnings;
 
+pub use at_once::at_once;
 pub use command::{Command, Job, not_converged};
 pub use input_error::{InputError, InputIssue};
 pub(crate) use manifest::remove_empty as remove_empty_manifest;

@@ -55,17 +55,16 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let decides = format!("{COMMAND} {record:?} {} {:?}{moved}", args.drop_zeros, inputs.options());
     let resume_log = ResumeLog::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
-    // Each worker would hold a grid of all inputs.
-    let in_turn = !tiles || args.work.batch.fail_fast || args.work.cpu;
-    let job = Job {
+    let mut job = Job {
         resume_log,
-        in_turn,
         out,
         picture,
         writes,
         origin: Some(inputs.origin()),
         ..Job::on(&device, COMMAND, &sources, &args.work)
     };
+    // Each worker would hold a grid of all inputs.
+    job.in_turn |= !tiles;
     let deskew = poses.as_ref().map_or(Deskew::Off, InputPoses::deskew);
     job.begin(BuildBegin { tiles, block: None, deskew, params: record }, printer)?;
     let picture = picture.map(|path| Mutex::new(MapPicture::new(path)));
