@@ -5,6 +5,7 @@ use crate::error::IoError;
 use crate::fault::bail;
 use crate::unfinished::{UNFINISHED, UnderWay, claim};
 use std::fs::{self, File};
+use std::hint::black_box;
 use std::io::{self, BufWriter, ErrorKind, Seek};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -181,8 +182,10 @@ fn write_special(
 
 fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<File> {
     // What is refused here is an error; a refusal to the buffer, and to what a format holds beside
-    // it, would end the process.
-    Vec::<u8>::new().try_reserve_exact(2 * BUFFER).map_err(|_| ErrorKind::OutOfMemory)?;
+    // it, would end the process. Without the black box the compiler takes the question away.
+    let mut room = Vec::<u8>::new();
+    room.try_reserve_exact(2 * BUFFER).map_err(|_| ErrorKind::OutOfMemory)?;
+    drop(black_box(room));
     let mut out = BufWriter::with_capacity(BUFFER, file);
     write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)

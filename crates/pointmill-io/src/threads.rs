@@ -3,7 +3,8 @@
 //! Threads live as long as one call: a process that was forked has none of its parent's, so that a
 //! pool would wait forever.
 
-use std::collections::TryReserveError;
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -39,19 +40,19 @@ pub(crate) fn on_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R 
 }
 
 /// Adds zeros. The first are memory that the system clears when a thread comes to it.
-pub(crate) fn zeros<T: Clone + Default>(values: &mut Vec<T>, count: usize) -> Result<&mut [T], TryReserveError> {
+pub(crate) fn zeros<T: Clone + Zeroable>(values: &mut Vec<T>, count: usize) -> Result<&mut [T], OutOfMemory> {
     let first = values.len();
     if values.capacity() == 0 {
-        // Whether it is there: `vec` does not say.
-        values.try_reserve_exact(count)?;
-        *values = vec![];
-        *values = vec![T::default(); count];
+        *values = try_zeroed_vec(count).map_err(|()| OutOfMemory)?;
     } else {
-        values.try_reserve(count)?;
-        values.resize(first + count, T::default());
+        values.try_reserve(count).map_err(|_| OutOfMemory)?;
+        values.resize(first + count, T::zeroed());
     }
     Ok(&mut values[first..])
 }
+
+/// There is no memory for what was asked.
+pub(crate) struct OutOfMemory;
 
 /// Takes the first values off a slice; none where it has fewer.
 pub(crate) fn take_first<'v, T>(values: &mut &'v mut [T], count: usize) -> &'v mut [T] {

@@ -28,5 +28,9 @@ const THING: usize = 128;
 /// ```
 pub fn require_memory(frames: usize, things: usize) -> Result<(), ViewError> {
     let bytes = CANVAS.saturating_add(frames.saturating_mul(FRAME)).saturating_add(things.saturating_mul(THING));
-    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| ViewError::OutOfMemory { bytes })
+    let mut room = Vec::<u8>::new();
+    room.try_reserve_exact(bytes).map_err(|_| ViewError::OutOfMemory { bytes })?;
+    // Without the black box the compiler takes the question away.
+    drop(std::hint::black_box(room));
+    Ok(())
 }
