@@ -94,27 +94,25 @@ test-windows *args:
 bench *args:
     cargo run --release -p pointmill-bench -- {{ args }}
 
-# Assemble the PTX for certain GPUs with NVIDIA's ptxas, which the feature `cubin` embeds: a first call waits for no compiler; needs python3, and pip once
-cubin:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    [ -e target/cubin-venv ] || python3 -m venv target/cubin-venv
-    target/cubin-venv/bin/pip install --quiet --no-deps nvidia-cuda-nvcc-cu12==12.9.86
-    ptxas=$(find target/cubin-venv -path '*/bin/ptxas')
-    chmod +x "$ptxas"
-    cargo xtask cubin "$ptxas"
+# NVIDIA's assembler, of the last major version that drivers of CUDA 12 and 13 load, into target; needs python3, and pip once
+[private]
+ptxas:
+    [ -e target/ptxas-venv ] || python3 -m venv target/ptxas-venv
+    target/ptxas-venv/bin/pip install --quiet --no-deps nvidia-cuda-nvcc-cu12==12.9.86
+    install -m 755 "$(find target/ptxas-venv -path '*/bin/ptxas')" target/ptxas
 
 # The command for this machine, with machine code of the kernels beside the PTX
-release: cubin
-    cargo build --release --features cubin
+release: ptxas
+    POINTMILL_PTXAS=$PWD/target/ptxas cargo build --release
 
 # A wheel for any Linux of the last years into target/wheels; needs python3, and pip once for maturin and zig's linker
-wheel: cubin
+wheel: ptxas
     #!/usr/bin/env bash
     set -euo pipefail
     [ -e target/wheel-venv ] || python3 -m venv target/wheel-venv
     target/wheel-venv/bin/pip install --quiet 'maturin>=1.9.4,<2' ziglang
-    PATH=$PWD/target/wheel-venv/bin:$PATH bindings/python/wheel target/wheels --release --features cubin
+    export POINTMILL_PTXAS=$PWD/target/ptxas
+    PATH=$PWD/target/wheel-venv/bin:$PATH bindings/python/wheel target/wheels --release
 
 # Install the Python package into the active environment and test it; needs maturin, pytest and numpy there, and torch for all of it
 test-python *args:

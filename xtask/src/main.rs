@@ -1,19 +1,15 @@
-//! Tasks of the project: PTX of the kernels, machine code of the PTX, measurements.
+//! Tasks of the project: PTX of the kernels, measurements.
 
-mod cubin;
 mod modules;
 mod ptx;
 
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask ptx [--check]
-       cargo xtask cubin [PTXAS]
        cargo xtask bench [ARGS]
 
   ptx           compile crates/pointmill-kernels to a kernels.ptx for each module (needs: rustup component add rust-src)
   ptx --check   compile and compare with the committed files
-  cubin         assemble the committed PTX for certain GPUs to a kernels.cubins for each module, which the feature `cubin` embeds;
-                PTXAS is NVIDIA's assembler, `ptxas` by default (pip install nvidia-cuda-nvcc-cu12 has it)
   bench         build pointmill-bench with --release and run it with ARGS";
 
 fn main() -> ExitCode {
@@ -21,8 +17,6 @@ fn main() -> ExitCode {
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["ptx"] => ptx::write(),
         ["ptx", "--check"] => ptx::check(),
-        ["cubin"] => cubin::write("ptxas"),
-        ["cubin", ptxas] => cubin::write(ptxas),
         ["bench", ..] => return bench(&args[1..]),
         _ => Err(USAGE.into()),
     };

@@ -101,7 +101,7 @@ impl Devices {
         }));
         let code: Vec<_> = self.machine_code.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
         lines.push(if code.is_empty() {
-            "machine code: none (made without the feature cubin); the driver compiles the PTX at first use".into()
+            "machine code: none (there was no ptxas at the build); the driver compiles the PTX at first use".into()
         } else {
             format!("machine code for compute capability {}", code.join(", "))
         });

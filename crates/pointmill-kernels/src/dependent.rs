@@ -16,15 +16,8 @@ pub const SINCE: (u8, u8) = (9, 0);
 /// The first instructions of each kernel.
 const PROLOGUE: &str = "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n";
 
-impl crate::Module {
-    /// The PTX text of a kernel for a GPU of this compute capability: where the GPU can, it waits
-    /// for the one before itself.
-    pub fn text_for(&self, kernel: &str, capability: (u8, u8)) -> Option<String> {
-        self.ptx_of(kernel).map(|ptx| text_for(&ptx, capability).into_owned())
-    }
-}
-
-/// [`Module::text_for`](crate::Module::text_for) of a text, of any number of kernels.
+/// PTX text of any number of kernels for a GPU of this compute capability: where the GPU can, each
+/// waits for the one before itself.
 pub fn text_for(ptx: &str, capability: (u8, u8)) -> Cow<'_, str> {
     if capability < SINCE {
         return Cow::Borrowed(ptx);

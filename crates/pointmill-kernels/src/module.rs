@@ -13,7 +13,7 @@ pub struct Module {
     /// PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
     pub ptx: &'static str,
     /// Machine code of the same text for certain GPUs, as the module `cubin` reads it; empty
-    /// without the feature `cubin`.
+    /// without the feature `cubin`, and where the build found no assembler.
     pub cubins: &'static [u8],
     /// Each entry of the text.
     pub kernels: &'static [Properties],
@@ -31,6 +31,25 @@ impl Module {
         let body = parts.find(|part| part.split_once('\n').is_some_and(|(name, _)| name == kernel))?;
         Some([head, BEFORE, body].concat())
     }
+
+    /// The PTX text of one kernel for a GPU of this compute capability: where the GPU can, it waits
+    /// for the one before itself.
+    pub fn text_for(&self, kernel: &str, capability: (u8, u8)) -> Option<String> {
+        self.ptx_of(kernel).map(|ptx| crate::dependent::text_for(&ptx, capability).into_owned())
+    }
+
+    /// Machine code for a GPU of this compute capability; none where none is embedded, or none
+    /// fits.
+    #[cfg(feature = "cubin")]
+    pub fn machine_code(&self, capability: (u8, u8)) -> Option<Vec<u8>> {
+        crate::cubin::fitting(self.cubins, capability)?.code()
+    }
+
+    /// Nothing: without the feature `cubin` no machine code is embedded.
+    #[cfg(not(feature = "cubin"))]
+    pub const fn machine_code(&self, _capability: (u8, u8)) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// The module of a folder.
@@ -39,11 +58,7 @@ macro_rules! module {
     ($folder:literal, $operator:ident) => {{
         const PTX: &str = include_str!(concat!($folder, "/kernels.ptx"));
         #[cfg(feature = "cubin")]
-        const CUBINS: &[u8] = include_bytes!(concat!($folder, "/kernels.cubins"));
-        #[cfg(feature = "cubin")]
-        const {
-            assert!(crate::cubin::is_of(CUBINS, PTX), "kernels.cubins is not of this PTX: run `cargo xtask cubin`")
-        };
+        const CUBINS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", $folder, ".cubins"));
         #[cfg(not(feature = "cubin"))]
         const CUBINS: &[u8] = &[];
         Module { folder: $folder, ptx: PTX, cubins: CUBINS, kernels: crate::$operator::KERNELS }

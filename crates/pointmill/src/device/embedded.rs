@@ -13,8 +13,8 @@ pub struct Embedded {
     /// The version of PTX.
     pub ptx_version: &'static str,
     /// The compute capabilities, major and minor, for which machine code stands beside the PTX:
-    /// GPUs of these, and of a higher minor one, load it and wait for no compiler. Empty without
-    /// the feature `cubin`.
+    /// GPUs of these, and of a higher minor one, load it and wait for no compiler. Empty where
+    /// the build found no assembler.
     pub machine_code: Vec<(u32, u32)>,
     /// The kernels by operator. A GPU loads each when it is launched first.
     pub modules: Vec<EmbeddedModule>,
