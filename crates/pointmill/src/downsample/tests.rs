@@ -38,7 +38,7 @@ fn kept(keep: Keep, seed: u64, grid: &VoxelGrid, cell: [u32; 3], points: &[u32],
         Keep::Centre => *points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap(),
         Keep::Random => {
             let draw = u64::from(pointmill_core::hash::Seed::new(seed).spread(u64::from(points[0])));
-            points[(draw * points.len() as u64 >> 32) as usize]
+            points[((draw * points.len() as u64) >> 32) as usize]
         }
         _ => points[0],
     }
@@ -83,7 +83,7 @@ fn check(data: &[f32], columns: usize, size: [f32; 3], what: &str) {
                     for (k, got) in mean.iter().enumerate() {
                         let exact = of.iter().map(|&i| f64::from(row(i)[k])).sum::<f64>() / of.len() as f64;
                         let near = (exact - f64::from(*got)).abs() <= 1e-4 * exact.abs().max(1.0);
-                        assert!(near || !exact.is_finite() && !got.is_finite(), "{what}");
+                        assert!(near || !(exact.is_finite() || got.is_finite()), "{what}");
                     }
                 }
                 let lists = thin.lists().unwrap();
