@@ -1,6 +1,7 @@
 //! LiDAR point-cloud operators on CPU and GPU, with the same bits on both.
 //!
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
+//! - [`downsample`]: clouds with one point for each voxel;
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in
 //!   boxes;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away
@@ -28,6 +29,7 @@
 mod argument;
 mod arrays;
 pub mod device;
+pub mod downsample;
 mod error;
 pub mod icp;
 #[doc(hidden)]

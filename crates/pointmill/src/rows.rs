@@ -13,6 +13,7 @@ use pointmill_core::array::Dtype;
 use pointmill_core::rigid::subtract;
 use pointmill_kernels::points::{self, kind};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Rows of so many values are not copied to a GPU whole where x, y and z are used alone: to pack
 /// these takes less time than to copy the other half.
@@ -220,6 +221,20 @@ impl<'a> Rows<'a> {
     /// The values, if they are in host memory and of this type.
     pub(crate) fn host<E: Element>(&self) -> Option<&'a [E]> {
         E::slice(self.values)
+    }
+
+    /// Values of `f32` on the host, copied from a GPU where they are there; of other types none.
+    pub(crate) fn f32_on_host(&self) -> Result<Cow<'a, [f32]>> {
+        match self.values {
+            Values::F32(values) => Ok(values.into()),
+            Values::Device { address, stream, dtype: Dtype::F32 } => {
+                let len = self.len * self.columns;
+                // SAFETY: [`Rows::on_device`] borrows a buffer of so many values at this address.
+                let lent = unsafe { Buffer::<f32>::from_raw_cuda(stream, address, len) }?;
+                Ok(lent.read(len)?.into())
+            }
+            _ => Ok(Cow::Borrowed(&[])),
+        }
     }
 
     /// Checks for an operator that takes these types, about whatever origin, and works on `stream`.

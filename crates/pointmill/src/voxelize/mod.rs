@@ -143,6 +143,13 @@ impl Voxelizer {
         &self.params
     }
 
+    /// Takes other parameters, and keeps its memory.
+    pub(crate) fn set_params(&mut self, params: VoxelizeParams) -> Result<()> {
+        self.grid = params.grid()?;
+        self.params = params;
+        Ok(())
+    }
+
     /// The grid that the parameters make.
     pub const fn grid(&self) -> &VoxelGrid {
         &self.grid
