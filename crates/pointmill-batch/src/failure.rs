@@ -128,6 +128,7 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
         Argument::SensorHeight => "--sensor-height",
         Argument::StepSize => "--step-size",
         Argument::StepTolerance => "--step-tolerance",
+        Argument::Threads => "--threads",
         Argument::VoxelSize => "--voxel-size",
         Argument::YawRange => "--yaw-range",
         _ => return None,
@@ -136,16 +137,14 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
 
 /// The message of an error about an argument, with the name of its flag.
 fn with_flag(e: &Error) -> String {
-    let (message, flag) = (
-        e.to_string(),
-        match e {
-            Error::Argument { argument, .. } => flag_of(*argument),
-            Error::Grid(GridError::VoxelSize { .. } | GridError::TooSmall { .. }) => Some("--voxel-size"),
-            Error::Grid(GridError::Range { .. }) => Some("--range"),
-            Error::Grid(_) => Some("--voxel-size and --range"),
-            _ => None,
-        },
-    );
+    let message = e.to_string();
+    let flag = match e {
+        Error::Argument { argument, .. } => flag_of(*argument),
+        Error::Grid(GridError::VoxelSize { .. } | GridError::TooSmall { .. }) => Some("--voxel-size"),
+        Error::Grid(GridError::Range { .. }) => Some("--range"),
+        Error::Grid(_) => Some("--voxel-size and --range"),
+        _ => None,
+    };
     match (flag, message.split_once(": ")) {
         (Some(flag), Some((_, reason))) => format!("{flag}: {reason}"),
         _ => message,

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::json::{ErrorRecord, line_of};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{RwLock, mpsc};
+use std::sync::{Mutex, PoisonError, RwLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long the work may take to reach its next step.
@@ -24,6 +24,11 @@ static REQUESTED: AtomicU8 = AtomicU8::new(0);
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// Shared by all writes, so that the process does not end in the middle of one.
 static WRITING: RwLock<()> = RwLock::new(());
+
+type LastWrite = Option<Box<dyn FnOnce() + Send>>;
+
+/// What an end that comes early still writes.
+static LAST_WRITE: Mutex<LastWrite> = Mutex::new(None);
 
 /// Takes over the signals that ask for an end. With `json` the last line reports the signal.
 pub fn install(json: bool) {
@@ -108,6 +113,32 @@ pub fn undivided<T>(write: impl FnOnce() -> T) -> T {
     write()
 }
 
+/// Sets what a run still writes if it ends early: by a signal, or where it calls [`last_write`].
+pub fn set_last_write(write: impl FnOnce() + Send + 'static) {
+    replace_last_write(Some(Box::new(write)));
+}
+
+/// Forgets what was set, since the run writes it now.
+pub fn clear_last_write() {
+    drop(replace_last_write(None));
+}
+
+/// Whether something was set.
+pub(crate) fn has_last_write() -> bool {
+    LAST_WRITE.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// Writes what was set, once.
+pub fn last_write() {
+    if let Some(write) = replace_last_write(None) {
+        write();
+    }
+}
+
+fn replace_last_write(by: LastWrite) -> LastWrite {
+    std::mem::replace(&mut *LAST_WRITE.lock().unwrap_or_else(PoisonError::into_inner), by)
+}
+
 /// Prints the last JSON line, without waiting for a reader that takes nothing.
 fn print_end(failure: &Failure) {
     let line = line_of("error", &ErrorRecord::end(failure));
@@ -124,8 +155,16 @@ fn print_end(failure: &Failure) {
 }
 
 fn end() -> ! {
-    ENDING.store(true, Ordering::Relaxed);
     let deadline = Instant::now() + WRITE_GRACE;
+    let (done, wait) = mpsc::channel();
+    let write = move || {
+        last_write();
+        let _ = done.send(());
+    };
+    if has_last_write() && std::thread::Builder::new().spawn(write).is_ok() {
+        let _ = wait.recv_timeout(WRITE_GRACE);
+    }
+    ENDING.store(true, Ordering::Relaxed);
     let mut held = WRITING.try_write();
     while held.is_err() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));

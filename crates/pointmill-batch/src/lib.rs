@@ -22,6 +22,7 @@ pub mod picture;
 pub mod pose;
 pub mod printer;
 pub mod program;
+mod progress;
 pub mod stats;
 pub mod stderr;
 pub mod text;

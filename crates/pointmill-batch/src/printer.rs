@@ -8,6 +8,7 @@
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::json::{ErrorRecord, line_of};
+use crate::stderr;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 
@@ -39,9 +40,9 @@ impl Printer {
         if self.json { self.plain(&line_of(kind, data)?) } else { Ok(()) }
     }
 
-    /// A line for people only.
+    /// A line for people only, who did not ask for quiet.
     pub fn text(&mut self, line: &str) -> Result<(), Failure> {
-        if self.json { Ok(()) } else { self.plain(format!("{line}\n").as_bytes()) }
+        if self.json || stderr::is_quiet() { Ok(()) } else { self.plain(format!("{line}\n").as_bytes()) }
     }
 
     /// Bytes as they are, for both.

@@ -47,6 +47,10 @@ pub fn main<P: Program>(mut command: Command) -> ExitCode {
     let mut printer = Printer::new(global.json);
     let run = |printer: &mut Printer| {
         applied?;
+        if let Some(threads) = global.threads.map(usize::from) {
+            pointmill::set_num_threads(threads)?;
+            pointmill_io::set_max_threads(threads);
+        }
         match config::printed(&command, &matches)? {
             Some(text) => printer.plain(text.as_bytes()),
             None => program.run(printer),

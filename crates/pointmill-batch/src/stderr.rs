@@ -1,7 +1,8 @@
 //! Messages on stderr: one line each, with control bytes escaped. A closed stderr is ignored.
 
 use crate::interrupt;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use clap::builder::Styles;
+use clap::builder::styling::Style;
 use pointmill_data::Observer;
 use pointmill_io::escape;
 use std::fmt::Display;
@@ -17,14 +18,19 @@ pub fn set_quiet(quiet: bool) {
 
 /// Prints a note.
 pub fn note(message: impl Display) {
-    if !QUIET.load(Ordering::Relaxed) {
-        line(&message.to_string());
+    if !is_quiet() {
+        line(&escape(&message.to_string()));
     }
+}
+
+/// Whether only errors are printed.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Whether notes go to a terminal, where a person reads them.
 pub fn is_watched() -> bool {
-    !QUIET.load(Ordering::Relaxed) && std::io::stderr().is_terminal()
+    !is_quiet() && std::io::stderr().is_terminal()
 }
 
 /// Prints what to try next, for people only.
@@ -36,14 +42,14 @@ pub fn hint(message: impl Display) {
 
 /// Prints a warning: the work goes on.
 pub fn warning(message: impl Display) {
-    if !QUIET.load(Ordering::Relaxed) {
-        line(&format!("warning: {message}"));
+    if !is_quiet() {
+        line(&headed("warning", Styles::styled().get_invalid(), &message, is_coloured()));
     }
 }
 
 /// Prints an error: something was not done.
 pub fn error(message: impl Display) {
-    line(&format!("error: {message}"));
+    line(&headed("error", Styles::styled().get_error(), &message, is_coloured()));
 }
 
 /// Notes and warnings of the data layer on stderr; a signal stops its runs.
@@ -72,18 +78,31 @@ impl Observer for Stderr {
     }
 }
 
-/// A progress bar, hidden where it would be in the way.
-pub fn progress(inputs: usize, json: bool) -> ProgressBar {
-    // Where lines of JSON run down the same terminal, a bar between them only flickers.
-    let flickers = json && std::io::stdout().is_terminal();
-    let hidden = QUIET.load(Ordering::Relaxed) || inputs < 2 || flickers || !std::io::stderr().is_terminal();
-    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed} {per_sec}{msg}");
-    ProgressBar::with_draw_target(Some(inputs as u64), target)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        .with_finish(ProgressFinish::AndClear)
+/// Whether stderr takes colours: as clap decides for its own messages.
+fn is_coloured() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-fn line(message: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", escape(message));
+/// A message behind a word, which has a colour of clap's where colours are taken.
+fn headed(word: &str, style: &Style, message: &dyn Display, coloured: bool) -> String {
+    let message = escape(&message.to_string());
+    if coloured { format!("{style}{word}:{style:#} {message}") } else { format!("{word}: {message}") }
+}
+
+fn line(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_colours_and_messages_have_none_of_their_own() {
+        let style = Styles::styled();
+        assert_eq!(headed("error", style.get_error(), &"a\x1b[2m", false), r"error: a\u{1b}[2m");
+        let coloured = headed("error", style.get_error(), &"a", true);
+        assert!(coloured.starts_with('\x1b') && coloured.ends_with("error:\x1b[0m a"), "{coloured:?}");
+    }
 }

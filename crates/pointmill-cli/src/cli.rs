@@ -10,6 +10,7 @@ use crate::flags::Global;
 use crate::icp::{self, IcpArgs};
 use crate::info::{self, InfoArgs};
 use crate::localize::{self, LocalizeArgs};
+use crate::man;
 use crate::ndt::{self, NdtCommand};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
@@ -18,6 +19,7 @@ use crate::synth::{self, SynthArgs};
 use crate::voxelize::{self, VoxelizeArgs};
 use clap::{CommandFactory, Parser, Subcommand};
 use pointmill_batch::program::Program;
+use std::path::PathBuf;
 
 const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU. Results are equal bit for bit on both";
 const EXIT_CODES: &str = "\
@@ -88,6 +90,12 @@ enum Command {
     /// Write synthetic point clouds to files: the sweeps of a drive, or two scans of a figure
     #[command(after_help = examples::SYNTH)]
     Synth(SynthArgs),
+    /// Print the manual page of the program, or write a page for each command
+    Man {
+        /// Folder to write the pages to: pointmill.1, pointmill-voxelize.1 and so on
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Print the completions for a shell
     Completions {
         /// The shell
@@ -132,6 +140,7 @@ impl Program for Cli {
             Command::Convert(args) => convert::run(args, printer),
             Command::Devices => devices::run(self.global.logs > 0, printer),
             Command::Synth(args) => synth::run(args, printer),
+            Command::Man { out } => man::run(Self::commands(), out.as_deref(), printer),
             Command::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(*shell, &mut Self::commands(), "pointmill", &mut text);

@@ -1,13 +1,74 @@
-//! `--visualize` of a run: its map with the poses, and on a page also the scans.
+//! What a run over a drive leaves behind: its poses, also where it ends early, and `--visualize`,
+//! its map with the poses and on a page also the scans.
 
 use crate::failure::Failure;
+use crate::interrupt::{self, undivided};
+use crate::json::Counts;
 use crate::outputs::has_extension;
 use crate::picture::save_scene;
-use crate::text::label;
+use crate::stderr;
+use crate::text::{counted, label, written};
 use pointmill::{Error, PointCloud, Pose};
+use pointmill_data::runs::{Trajectory, TrajectoryFormat};
 use pointmill_io::Scan;
 use pointmill_view::{DriveScene, require_memory};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The poses of a run so far, for the file of a run that ends early.
+#[derive(Default)]
+pub(crate) struct PosesSoFar(Arc<Mutex<Trajectory>>);
+
+impl PosesSoFar {
+    /// For a run over so many inputs. If it ends early, `out` is written with the poses until then.
+    pub(crate) fn new(out: Option<&Path>, format: TrajectoryFormat, inputs: usize, input: &'static str) -> Self {
+        let poses = Self::default();
+        let Some(out) = out.map(Path::to_path_buf) else { return poses };
+        let shared = Arc::clone(&poses.0);
+        interrupt::set_last_write(move || {
+            let trajectory = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = trajectory.poses().len();
+            if count == 0 {
+                return;
+            }
+            match undivided(|| trajectory.write(&out, format)) {
+                Err(e) => stderr::error(e),
+                Ok(_) => stderr::note(format_args!(
+                    "{} has the poses of {count} of {}{}",
+                    out.display(),
+                    counted(inputs, input),
+                    if count < inputs { "; run again for all of them" } else { "" },
+                )),
+            }
+        });
+        poses
+    }
+
+    /// Takes the poses that were added to the trajectory of the run.
+    pub(crate) fn follow(&self, trajectory: &Trajectory) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).follow(trajectory);
+    }
+
+    /// Writes the poses of a run that came to its end. Returns the SHA-256 of the file.
+    pub(crate) fn write(trajectory: &Trajectory, out: &Path, format: TrajectoryFormat) -> Result<String, Failure> {
+        interrupt::check()?;
+        interrupt::clear_last_write();
+        Ok(undivided(|| trajectory.write(out, format))?)
+    }
+
+    /// A run that ended, once the poses of one that ended early are written.
+    pub(crate) fn end(ran: Result<(), Failure>) -> Result<(), Failure> {
+        ran.inspect_err(|_| interrupt::last_write())
+    }
+
+    /// The line about the file, which says if a run with `--fail-fast` left out inputs.
+    pub(crate) fn line(out: Option<&str>, counts: Counts, input: &str) -> Option<String> {
+        let (count, inputs) = (counts.done + counts.failed, counts.inputs);
+        let partial =
+            if count < inputs { format!(", partial: {count} of {}", counted(inputs, input)) } else { String::new() };
+        written("poses", out).map(|line| line + &partial)
+    }
+}
 
 /// The picture of a run so far.
 pub(crate) struct Scans {

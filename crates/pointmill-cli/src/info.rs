@@ -6,17 +6,21 @@ use crate::inputs::{is_bag, open_bag};
 use crate::text::tidy;
 use clap::Args;
 use pointmill_io::mcap::{Bag, TimeOrigin};
-use pointmill_io::{Format, IoError, ReadOptions, Scan, escape};
+use pointmill_io::{Format, IoError, Poses, ReadOptions, Scan, escape, find_poses};
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input,
-    /// which needs --format
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input; raw
+    /// rows there need --format
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
+    /// Print all that is known of each file, also of several. Without it several files have a row
+    /// each: format, points, extent along x, y, z, times of points, columns
+    #[arg(short, long)]
+    long: bool,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
@@ -32,13 +36,28 @@ pub(crate) struct Begin {}
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
-    /// The format of the file.
+    /// The format of the file; `poses` for one of poses.
     format: &'static str,
     #[serde(flatten)]
     cloud: Option<Cloud>,
     /// The topics of a bag, by name; only where the file is a bag.
     #[serde(skip_serializing_if = "Option::is_none")]
     topics: Option<Vec<Topic>>,
+    /// What is known of a file of poses; only where the file is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    poses: Option<PoseFile>,
+}
+
+/// A file of poses.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PoseFile {
+    /// The number of poses.
+    count: usize,
+    /// How they stand in the file: `kitti`, `tum`, `matrix`, `euroc` or `argoverse2`.
+    kind: &'static str,
+    /// The times of the first and the last pose in seconds; null without times.
+    times: Option<[f64; 2]>,
 }
 
 /// A topic of a bag.
@@ -161,6 +180,16 @@ impl Bounds {
         }
     }
 
+    /// How long the box is along x, y and z, in metres.
+    fn extent(&self) -> String {
+        let lengths: [f64; 3] = match self {
+            Self::F32(Corners { min, max }) => std::array::from_fn(|k| f64::from(max[k]) - f64::from(min[k])),
+            Self::F64(Corners { min, max }) => std::array::from_fn(|k| max[k] - min[k]),
+        };
+        let digits = if lengths.iter().any(|length| *length >= 10.0) { 1 } else { 3 };
+        lengths.map(|length| format!("{length:.digits$}")).join(" x ")
+    }
+
     /// A line for each axis.
     fn lines(&self) -> [String; 3] {
         fn axes<T: std::fmt::Display>(Corners { min, max }: &Corners<T>) -> [String; 3] {
@@ -184,15 +213,16 @@ pub(crate) struct Totals {
 struct Info {
     inputs: Inputs,
     options: ReadOptions,
+    long: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
     let options = args.read.options()?;
     let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone())?;
-    let job = Job { verbose: true, ..Job::new("info", &sources, args.batch) };
+    let job = Job { every_row: true, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;
-    job.run(&Info { inputs, options }, printer)
+    job.run(&Info { inputs, options, long: args.long }, printer)
 }
 
 impl Command for Info {
@@ -214,12 +244,21 @@ impl Command for Info {
                 let topics = topics(&bag)?;
                 Ok::<_, IoError>((bag, topics))
             })?;
-            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics) };
+            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics), poses: None };
             let cut = bag.cut().map(|e| format!("the bag was cut: {e}"));
             let damage = bag.damage().map(|detail| format!("the bag is damaged: {detail}"));
             let salvaged = bag.damage().map(|_| bag.topics().iter().map(|topic| topic.count).sum());
             let warnings = cut.into_iter().chain(damage).collect();
             return Ok(Frame::read(index, source.name(), read_ms, Notes { warnings, salvaged }, of));
+        }
+        if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
+            let (found, read_ms) = timed(|| Ok::<_, InputError>(find_poses(path, &self.options.limits)))?;
+            if let Some((format, Poses { poses, times })) = found {
+                let times = times.and_then(|times| Some([*times.first()?, *times.last()?]));
+                let poses = Some(PoseFile { count: poses.len(), kind: format.as_str(), times });
+                let of = Row { format: "poses", cloud: None, topics: None, poses };
+                return Ok(Frame::read(index, source.name(), read_ms, Notes::default(), of));
+            }
         }
         let (scan, read_ms) = self.inputs.read(source)?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
@@ -233,7 +272,7 @@ impl Command for Info {
         });
         let dataset = self.options.dataset.map(|dataset| dataset.as_str());
         let cloud = Cloud { points, columns, bounds, nonfinite, origin, times, dataset };
-        let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None };
+        let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None, poses: None };
         Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
     }
 
@@ -243,13 +282,29 @@ impl Command for Info {
     }
 
     fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
-        vec![("points", frame.of.cloud.as_ref().map_or_else(String::new, |cloud| grouped(cloud.points)))]
+        let Row { format, cloud, .. } = &frame.of;
+        let of_cloud = |text: fn(&Cloud) -> String| cloud.as_ref().map_or_else(String::new, text);
+        let extent = of_cloud(|cloud| cloud.bounds.as_ref().map_or_else(String::new, Bounds::extent));
+        let times =
+            of_cloud(|cloud| cloud.times.as_ref().map_or_else(String::new, |times| format!("{:.3}", times.span)));
+        vec![
+            ("format", (*format).into()),
+            ("points", of_cloud(|cloud| grouped(cloud.points))),
+            // As wide as three lengths of a survey.
+            ("        extent, m", extent),
+            ("times, s", times),
+            // Names begin at the left; the last column may be as long as it is.
+            ("columns   ", format!("  {:<10}", frame.of.names())),
+        ]
     }
 
     fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {
         let lines = frame.of.lines();
         if alone {
             return Some(lines);
+        }
+        if !self.long {
+            return None;
         }
         let name = escape(&frame.input);
         Some(std::iter::once(name).chain(lines.iter().map(|line| format!("  {line}"))).collect())
@@ -269,7 +324,25 @@ impl Row {
         let mut lines = vec![format!("format     {}", self.format)];
         lines.extend(self.cloud.iter().flat_map(Cloud::lines));
         lines.extend(self.topics.iter().flatten().flat_map(Topic::lines));
+        lines.extend(self.poses.iter().map(|poses| format!("           a file of poses: {}", poses.line())));
         lines
+    }
+
+    /// The columns of a cloud, the topics of a bag with clouds, or what the poses are.
+    fn names(&self) -> String {
+        let columns = self.cloud.iter().flat_map(|cloud| cloud.columns.iter().map(|column| escape(&column.name)));
+        let clouds = self.topics.iter().flatten().filter(|topic| topic.layout.is_some());
+        let topics =
+            clouds.map(|topic| format!("{} ({} clouds)", escape(&topic.name), grouped(topic.messages as usize)));
+        columns.chain(topics).chain(self.poses.iter().map(PoseFile::line)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl PoseFile {
+    fn line(&self) -> String {
+        let times =
+            self.times.map_or_else(String::new, |[first, last]| format!(", {} s to {} s", tidy(first), tidy(last)));
+        format!("{}, {}{times}", counted(self.count, "pose"), self.kind.to_uppercase())
     }
 }
 
@@ -284,7 +357,13 @@ impl Cloud {
         let [x, y, z] = self.origin.map(tidy);
         lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
         lines.extend(self.times.iter().map(|times| {
-            format!("times      {} in {}: {:.6} s from {} s", escape(&times.name), times.unit, times.span, times.start)
+            format!(
+                "times      {} in {}: {:.6} s from {} s",
+                escape(&times.name),
+                times.unit,
+                times.span,
+                tidy(times.start)
+            )
         }));
         lines.extend(self.dataset.map(|dataset| format!("data set   {dataset}")));
         lines

@@ -18,6 +18,7 @@ mod examples;
 mod icp;
 mod info;
 mod localize;
+mod man;
 mod ndt;
 mod odometry;
 mod roi_pool;

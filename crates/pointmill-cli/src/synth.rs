@@ -40,7 +40,8 @@ pub(crate) struct SynthArgs {
     #[arg(long, value_name = "SCENE", value_parser = names::<Scene>(Scene::NAMES))]
     scene: Option<Scene>,
     /// Leave the motion of the car in the sweeps: each point is in the frame of its own time, as a
-    /// sensor measures it. Poses belong to the middle of a sweep, else to its start
+    /// sensor measures it. Poses belong to the middle of a sweep, else to its start. Without the flag
+    /// times of points are 0
     #[arg(long)]
     distort: bool,
     /// Write the true poses here, 12 numbers a line as in the KITTI benchmark, and no poses.txt
@@ -162,7 +163,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         require_folder_of(out)?;
         // The sweep is the first of the whole drive's.
         let drive = Drive::new(default);
-        let points = write(&drive.sweep(0), Place { path: out, follow_links: true }, named, 0, printer)?;
+        let points = write(&sweep(&drive, 0), Place { path: out, follow_links: true }, named, 0, printer)?;
         let poses = args.poses.as_deref();
         poses.map_or(Ok(()), |path| write_truth(&drive, 1, path))?;
         let poses = poses.map(shown);
@@ -188,7 +189,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     for i in 0..drive.len() {
         interrupt::check()?;
         let path = out.join(name(i));
-        points += write(&drive.sweep(i), in_folder(&path), format, i, printer)?;
+        points += write(&sweep(&drive, i), in_folder(&path), format, i, printer)?;
     }
     if let Some(path) = &args.poses {
         write_truth(&drive, sweeps, path)?;
@@ -222,6 +223,16 @@ fn moment(drive: &Drive, sweep: usize) -> f64 {
     let last = (params.azimuth_steps - 1) as f64 / params.azimuth_steps as f64;
     let within = if params.motion_compensated { 0.0 } else { 0.5 * last };
     (sweep as f64 + within) / params.rate_hz
+}
+
+/// A sweep as it is written. One without motion in it is as if taken at an instant: its times are
+/// zero, so that nobody takes out a motion that is not there.
+fn sweep(drive: &Drive, i: usize) -> PointCloud {
+    let mut sweep = drive.sweep(i);
+    if drive.params().motion_compensated {
+        sweep.rows_mut().for_each(|row| row[COLUMNS.len() - 1] = 0.0);
+    }
+    sweep
 }
 
 /// Writes the true poses of the first sweeps.

@@ -5,13 +5,37 @@
 
 use bytemuck::Zeroable;
 use bytemuck::allocation::try_zeroed_vec;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+/// The number that was set; 0 for none.
+static MAX: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets how many threads a reader of this process takes at most; by default one for each core. What
+/// is read does not depend on it.
+pub fn set_max_threads(threads: usize) {
+    MAX.store(threads, Ordering::Relaxed);
+}
+
+/// How many threads a reader takes at most.
+///
+/// ```
+/// assert!(pointmill_io::max_threads() > 0);
+/// pointmill_io::set_max_threads(1);
+/// assert_eq!(pointmill_io::max_threads(), 1);
+/// ```
+pub fn max_threads() -> usize {
+    match MAX.load(Ordering::Relaxed) {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
 
 /// Points that a thread takes at a time, where little is done with each.
 pub(crate) const SHARE: usize = 1 << 16;
 
-/// Does `work` with each item on as many threads as the machine has, and returns what it made in
+/// Does `work` with each item on as many threads as there may be, and returns what it made in
 /// the order of the items.
 pub(crate) fn on_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
@@ -24,7 +48,7 @@ pub(crate) fn on_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R 
         }
         done
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(count);
+    let threads = max_threads().min(count);
     let mut done = thread::scope(|scope| {
         // A thread that the system refuses is one fewer.
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, one).ok();

@@ -3,8 +3,8 @@
 use crate::inputs::Source;
 use pointmill::Device;
 use pointmill::internals::memory::available;
+use pointmill_io::max_threads;
 use std::path::Path;
-use std::thread;
 
 /// Most inputs at a time, however many cores there are.
 const MOST: u64 = 16;
@@ -21,7 +21,7 @@ const UNKNOWN: u64 = 8 << 30;
 /// One input for each core. Fewer where inputs as large as the largest would need more than a
 /// quarter of the free memory of host or device.
 pub fn at_once(sources: &[Source], device: Option<&Device>) -> usize {
-    let cores = thread::available_parallelism().map_or(1, usize::from).min(sources.len()) as u64;
+    let cores = max_threads().min(sources.len()) as u64;
     if cores < 2 {
         return 1;
     }
@@ -55,7 +55,7 @@ mod tests {
             File::create(&path).unwrap().set_len(bytes).unwrap();
             [(); 40].map(|()| Source::File(path.clone()))
         };
-        let cores = thread::available_parallelism().map_or(1, usize::from).min(MOST as usize);
+        let cores = max_threads().min(MOST as usize);
         assert_eq!(at_once(&of(1 << 20), None), cores);
         // Such a file does not exist in memory even once.
         assert_eq!(at_once(&of(1 << 40), None), 1);

@@ -104,8 +104,10 @@ pub struct Job<'a> {
     pub batch: BatchArgs,
     /// Whether one worker takes all inputs, unless `--jobs` gives a number.
     pub in_turn: bool,
-    /// Whether every input has a line.
+    /// Whether every input has a line, with the times of reading and writing.
     pub verbose: bool,
+    /// Whether every input has a line.
+    pub every_row: bool,
     /// What is done already, if outputs go to a folder.
     pub resume_log: Option<ResumeLog>,
     /// The value of `--out`.
@@ -162,7 +164,8 @@ impl<'a> Job<'a> {
     pub const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
         let (device, resume_log, out, picture, origin) = (None, None, None, None, None);
         let in_turn = batch.fail_fast;
-        Self { name, device, sources, batch, in_turn, verbose: false, resume_log, out, picture, writes: false, origin }
+        let (verbose, every_row, writes) = (false, false, false);
+        Self { name, device, sources, batch, in_turn, verbose, every_row, resume_log, out, picture, writes, origin }
     }
 
     /// A job without outputs, for an operator on a device.
@@ -202,7 +205,7 @@ impl<'a> Job<'a> {
     fn run_with<C: Command>(&self, workers: usize, command: &C, printer: &mut Printer) -> Result<(), Failure> {
         let &Self { sources, batch: args, .. } = self;
         let names: Vec<_> = sources.iter().map(Source::name).collect();
-        let mut table = Table::new(&names, self.verbose);
+        let mut table = Table::new(&names, self.verbose, self.every_row);
         let writes = self.writes || self.out.is_some() || self.picture.is_some();
         let batch = Batch { sources, args, resume_log: self.resume_log.as_ref(), writes };
         let workers = (0..workers).map(|_| command.worker()).collect::<Result<_, _>>()?;

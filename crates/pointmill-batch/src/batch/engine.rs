@@ -8,6 +8,7 @@ use crate::flags::{BatchArgs, Jobs};
 use crate::inputs::Source;
 use crate::json::{Counts, KeptRecord};
 use crate::printer::Printer;
+use crate::progress::Progress;
 use crate::text::counted;
 use crate::{interrupt, stderr};
 use std::collections::BTreeMap;
@@ -39,7 +40,8 @@ impl Batch<'_> {
         one: impl Fn(&mut L, usize, &Source) -> Result<F, InputError> + Sync,
         mut tell: impl FnMut(&mut Printer, F) -> Result<String, Failure>,
     ) -> Result<Option<(Vec<L>, Counts)>, Failure> {
-        let progress = stderr::progress(self.sources.len(), printer.json());
+        let name = |index: usize| self.sources.get(index).map(Source::name);
+        let mut progress = Progress::new(self.sources.len(), &name(0).unwrap_or_default(), printer.json());
         let mut counts = Counts { inputs: self.sources.len(), ..Counts::default() };
         let stop = AtomicBool::new(false);
         let answer = |worker: &mut L, index: usize| {
@@ -55,28 +57,26 @@ impl Batch<'_> {
         };
         let mut listen = |index: usize, answer: Result<Option<F>, InputError>| {
             interrupt::check()?;
-            let progress_suffix = progress.suspend(|| match answer {
+            let by_this_run = !matches!(answer, Ok(None));
+            let suffix = progress.suspend(|| match answer {
                 Ok(Some(done)) => {
                     counts.done += 1;
-                    tell(printer, done).map(Some)
+                    tell(printer, done)
                 }
                 Ok(None) => {
                     counts.kept += 1;
                     let outputs = self.resume_log.map_or_else(Vec::new, |resume_log| resume_log.names(index));
                     printer
                         .record("kept", &KeptRecord { index, input: self.sources[index].name(), outputs })
-                        .map(|()| None)
+                        .map(|()| String::new())
                 }
                 Err(input_error) => {
                     counts.failed += 1;
-                    input_error.tell(printer, index, &self.sources[index].name()).map(|()| None)
+                    input_error.tell(printer, index, &self.sources[index].name()).map(|()| String::new())
                 }
             })?;
             // Not within `suspend`, which holds the bar.
-            if let Some(progress_suffix) = progress_suffix {
-                progress.set_message(progress_suffix);
-            }
-            progress.inc(1);
+            progress.advance(by_this_run, name(index + 1).as_deref(), &suffix);
             if printer.is_closed() && !self.writes {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -87,14 +87,15 @@ impl Batch<'_> {
         let ran = interrupt::check().and(ran);
         let done = counts.done + counts.kept;
         let is_interrupted = matches!(ran, Err(Failure::Interrupted(_)));
-        let says = is_interrupted || (ran.is_err() && self.resume_log.is_some());
+        // What is still written tells itself how far it goes.
+        let says = (is_interrupted && !interrupt::has_last_write()) || (ran.is_err() && self.resume_log.is_some());
         if says && done > 0 && counts.inputs > 1 {
-            progress.finish_and_clear();
+            progress.clear();
             let way_out = if self.resume_log.is_some() { "; run again with --resume" } else { "" };
             stderr::note(format_args!("{done} of {} done{way_out}", counted(counts.inputs, "input")));
         }
         let workers = ran?;
-        progress.finish_and_clear();
+        progress.clear();
         if printer.is_closed() && !self.writes {
             return Ok(None);
         }

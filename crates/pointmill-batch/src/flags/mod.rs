@@ -1,11 +1,13 @@
 //! Flags that several commands share. This module knows no command.
 
 pub mod config;
+mod frames;
 mod global;
 mod parse;
 mod read;
 mod work;
 
+pub use frames::FrameArgs;
 pub use global::Global;
 pub use parse::{Range, message, names, parse_numbers, parse_out_size, parse_places, parse_range, parse_voxel_size};
 pub use read::{MemoryArgs, ReadArgs};

@@ -1,6 +1,6 @@
 //! Flags of `pointmill icp`.
 
-use crate::flags::{ReadArgs, WorkArgs, names};
+use crate::flags::{FrameArgs, ReadArgs, WorkArgs, names};
 use clap::Args;
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
 use std::path::PathBuf;
@@ -76,6 +76,8 @@ pub(crate) struct IcpArgs {
     #[arg(long, value_name = "OUT.svg|.png")]
     pub(crate) plot: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) frames: FrameArgs,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         Files::default()
     };
     params.validate()?;
-    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.source), options)?;
+    let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.source), options, &args.frames.frames())?;
     let device = device::open(device)?;
     let outputs = if alone { Outputs::one(args.out.as_deref()) } else { folder(args, &sources)? };
     // Before they are read, so that a run that resumes sees a file that changes meanwhile.

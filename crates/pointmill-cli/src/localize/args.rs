@@ -1,6 +1,6 @@
 //! Flags of `pointmill localize`.
 
-use crate::flags::{ConfigArgs, names, parse_places};
+use crate::flags::{ConfigArgs, FrameArgs, names, parse_places};
 use crate::ndt::MapArgs;
 use clap::Args;
 use pointmill_data::runs::TrajectoryFormat;
@@ -35,7 +35,8 @@ pub(crate) struct LocalizeArgs {
     /// How the uncertainty of a fix is estimated
     #[arg(help_heading = None::<&str>, long = "uncertainty", default_value = "laplace", value_parser = names::<CovarianceMethod>(CovarianceMethod::NAMES))]
     pub(crate) method: CovarianceMethod,
-    /// Write the poses, a line for each scan. A scan without a fix has the pose that was expected
+    /// Write the poses, a line for each scan. A scan without a fix has the pose that was expected.
+    /// A run that is interrupted writes the poses until then
     #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
     /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
@@ -49,6 +50,8 @@ pub(crate) struct LocalizeArgs {
     #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) frames: FrameArgs,
     /// End at the first scan that cannot be read
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) fail_fast: bool,

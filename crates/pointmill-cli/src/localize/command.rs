@@ -4,7 +4,7 @@ use super::args::LocalizeArgs;
 use super::map::MapSource;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
-use crate::drive::Scans;
+use crate::drive::{PosesSoFar, Scans};
 use crate::flags::{BatchArgs, Jobs};
 use crate::ndt::map::MapRequest;
 use crate::pose;
@@ -23,6 +23,7 @@ struct Run<'a> {
     map: MapSource,
     /// The number of scans that were asked for.
     scans: usize,
+    poses: PosesSoFar,
 }
 
 /// Runs the command.
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
     let mut params = args.params();
     params.validate()?;
     let asked = MapRequest::new(&args.with, f64::INFINITY)?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.with.read.options()?)?;
+    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.with.read.options()?, &args.frames.frames())?;
     // A region is global, or relative to the origin that the user gave.
     let (origin, shift) = (inputs.origin(), inputs.shift());
     params.region.iter_mut().flat_map(|region| region.iter_mut().enumerate()).for_each(|(k, place)| {
@@ -57,7 +58,9 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
     job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
     let map = MapSource::open(&asked, args, &device, &sources, printer)?;
     let scans = sources.len();
-    job.run(&Run { args, params, start, device: device.clone(), inputs, map, scans }, printer)
+    let poses = PosesSoFar::new(args.out.as_deref(), args.format_poses, scans, Run::INPUT);
+    let ran = job.run(&Run { args, params, start, device: device.clone(), inputs, map, scans, poses }, printer);
+    PosesSoFar::end(ran)
 }
 
 impl Command for Run<'_> {
@@ -81,6 +84,7 @@ impl Command for Run<'_> {
     fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let name = source.name();
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
+        self.poses.follow(run.trajectory());
         scans.push(&name, step.scan.as_ref().ok())?;
         let scan = step.scan.map_err(|e| InputError::of_run("BadValue", e, &name))?;
         let mut notes = warnings_of_rows(&scan);
@@ -117,7 +121,7 @@ impl Command for Run<'_> {
         let trajectory = run.trajectory();
         // The poses first: a picture that fails costs nothing else.
         if let Some(out) = &self.args.out {
-            totals.poses_sha256 = Some(undivided(|| trajectory.write(out, self.args.format_poses))?);
+            totals.poses_sha256 = Some(PosesSoFar::write(trajectory, out, self.args.format_poses)?);
         }
         interrupt::check()?;
         if let Some(path) = &self.args.visualize {
@@ -134,7 +138,7 @@ impl Command for Run<'_> {
         let (of, scans) = (&summary.of, counted(summary.counts.done, "scan"));
         let on = format!("{}{}", self.device, percentiles(summary.ms.as_ref()));
         let mut lines = vec![format!("{scans} in {} cells on {on}", grouped(of.map_cells)), of.statuses.to_string()];
-        lines.extend(written("poses", summary.out.as_deref()));
+        lines.extend(PosesSoFar::line(summary.out.as_deref(), summary.counts, Self::INPUT));
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
         lines.extend(written("picture", summary.picture.as_deref()));
         lines

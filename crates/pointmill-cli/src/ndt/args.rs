@@ -2,11 +2,12 @@
 
 use crate::examples;
 use crate::failure::Failure;
-use crate::flags::{MemoryArgs, ReadArgs, WorkArgs, names};
+use crate::flags::{FrameArgs, MemoryArgs, ReadArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill_data::maps::BuildOptions;
 use pointmill_data::poses::Deskew;
+use pointmill_data::runs::TrajectoryFormat;
 use std::path::{Path, PathBuf};
 
 /// Edge of a cell in metres, unless a flag or a file gives another.
@@ -123,6 +124,8 @@ pub(crate) struct BuildArgs {
     pub(crate) visualize: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) frames: FrameArgs,
+    #[command(flatten)]
     pub(crate) work: WorkArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -139,6 +142,7 @@ impl BuildArgs {
         Ok(BuildOptions {
             out,
             inputs: &self.inputs,
+            frames: self.frames.frames(),
             read: self.read.options()?,
             drop_zeros: self.drop_zeros,
             poses: self.poses.as_deref(),
@@ -211,6 +215,8 @@ pub(crate) struct MatchArgs {
     #[arg(help_heading = None::<&str>, long, value_name = "SCAN|DIR")]
     pub(crate) scan: PathBuf,
     #[command(flatten)]
+    pub(crate) frames: FrameArgs,
+    #[command(flatten)]
     pub(crate) work: WorkArgs,
 }
 
@@ -250,6 +256,17 @@ pub(crate) struct AlignArgs {
     /// Stop, converged, when a step is shorter than this
     #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
     pub(crate) epsilon: f64,
+    /// Write the poses, a line for each scan: of several guesses the converged alignment with the
+    /// highest score. A scan that did not converge has the pose where its alignment ended, one that
+    /// cannot be read the first guess
+    #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
+    pub(crate) out: Option<PathBuf>,
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
+    /// the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names
+    /// of Argoverse 2; without stamps a scan is 0.1 s after the one before
+    #[arg(help_heading = None::<&str>, long, value_name = "FORMAT", default_value = "kitti")]
+    #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
+    pub(crate) format_poses: TrajectoryFormat,
     /// Write a picture of the scan over the cells of the map, before and after the alignment: .png
     /// side by side, .gif and .html as two frames
     #[arg(help_heading = None::<&str>, long, value_name = "OUT.png|.gif|.html")]

@@ -38,7 +38,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     if let Some(map) = Targets::map_by_blocks(args)? {
         return blocks::build(args, map, device, printer);
     }
-    let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
+    let (mut sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
     tell_origin(&inputs);
     let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
     let tiles = Targets::are_tiles(args)?;

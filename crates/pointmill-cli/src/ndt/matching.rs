@@ -12,6 +12,7 @@ use crate::inputs::require_format;
 use crate::stderr;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
+use pointmill_data::runs::{Trajectory, TrajectoryFormat};
 use pointmill_slam::localize::LocalizerParams;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,8 +23,8 @@ const NO_GUESS: &str = "no --guess: started at the identity";
 /// What is done with every scan.
 struct Match<'a> {
     args: &'a MatchArgs,
-    /// The parameters of `ndt align`; `None` for `ndt score`.
-    align: Option<NdtAlignParams>,
+    /// `ndt align`; `None` for `ndt score`.
+    align: Option<Align<'a>>,
     inputs: Inputs,
     device: Device,
     map: Map,
@@ -33,6 +34,14 @@ struct Match<'a> {
     picture: Option<&'a Path>,
     /// Whether a guess was given.
     guessed: bool,
+}
+
+/// How scans are aligned, and where their poses are written.
+#[derive(Clone, Copy)]
+struct Align<'a> {
+    params: NdtAlignParams,
+    out: Option<&'a Path>,
+    format: TrajectoryFormat,
 }
 
 /// The result of a scan at all poses.
@@ -48,17 +57,17 @@ pub(super) fn score(args: &ScoreArgs, device: &str, printer: &mut Printer) -> Re
 
 /// Runs `ndt align`.
 pub(super) fn align(args: &AlignArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
+    let &AlignArgs { max_iterations, step_size, epsilon, format_poses: format, .. } = args;
     let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
-    let picture = args.visualize.as_deref();
-    run("ndt align", &args.matched, &args.guess, Some(params), picture, device, printer)
+    let (picture, align) = (args.visualize.as_deref(), Align { params, out: args.out.as_deref(), format });
+    run("ndt align", &args.matched, &args.guess, Some(align), picture, device, printer)
 }
 
 fn run(
     name: &'static str,
     args: &MatchArgs,
     poses: &[PathBuf],
-    align: Option<NdtAlignParams>,
+    align: Option<Align<'_>>,
     picture: Option<&Path>,
     device: &str,
     printer: &mut Printer,
@@ -69,23 +78,28 @@ fn run(
         }
         require_format(&args.with.read.options()?)?;
     }
-    let moved = align.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
+    let params = align.map(|align| align.params);
+    let moved = params.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
     let asked = MapRequest::new(&args.with, moved)?;
-    if let Some(params) = &align {
-        params.validate()?;
-    }
+    params.map_or(Ok(()), |params| params.validate())?;
     if !is_one_file(&args.scan) {
         require_one("--visualize", picture, "scan")?;
     }
     let pictures: &[&str] = if align.is_some() { &["png", "gif", "html"] } else { &["png", "html"] };
     picture.map(|path| plan(path, pictures)).transpose()?;
-    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options()?)?;
+    let (options, frames) = (args.with.read.options()?, args.frames.frames());
+    let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.scan), options, &frames)?;
+    let out = align.and_then(|align| align.out);
+    if let Some(out) = out {
+        let beside = poses.iter().map(PathBuf::as_path).chain([args.with.map.as_path()]);
+        plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).chain(beside).collect::<Vec<_>>())?;
+    }
     let device = device::open(device)?;
     let resume_log = ResumeLog::of(&[], "", args.work.resume.resume)?;
     let job =
-        Job { resume_log, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
+        Job { resume_log, out, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
     let (map, scan) = (shown(&args.with.map), shown(&args.scan));
-    job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
+    job.begin(MatchBegin { map, scan, params: asked.params(), align: params }, printer)?;
     if align.is_some() && poses.is_empty() {
         stderr::note(NO_GUESS);
     }
@@ -148,13 +162,14 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, slot: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<MatchRow>, InputError> {
-        let ReadInput { scan, zeros, ms: read_ms } = self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
+        let ReadInput { scan, zeros, stamp_ns, ms: read_ms } =
+            self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
         let name = source.name();
         let blame = |e| InputError::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);
         let called = slot.call(&name, blame, on, |grid| match &self.align {
             None => grid.score(rows(&scan)?, &self.values).map(Found::Scored),
-            Some(params) => grid.align(rows(&scan)?, &self.values, params).map(Found::Aligned),
+            Some(Align { params, .. }) => grid.align(rows(&scan)?, &self.values, params).map(Found::Aligned),
         })?;
         let best = match &called.found {
             Found::Scored(fits) => highest(fits.iter().map(|fit| Some(fit.score))),
@@ -179,7 +194,7 @@ impl Command for Match<'_> {
         let converged = self.align.as_ref().map(|_| best.is_some());
         let mut notes = warnings_of_rows(&scan);
         notes.warnings.extend(self.doubt(&called.found, best));
-        let of = MatchRow { format, points, zeros, poses, converged, best };
+        let of = MatchRow { format, points, zeros, poses, converged, best, stamp_ns };
         let frame = called.on(Frame::read(index, name.clone(), read_ms, notes, of));
         Ok(Frame { cpu, ..frame })
     }
@@ -188,6 +203,9 @@ impl Command for Match<'_> {
         totals.points += frame.of.points;
         if let Some(converged) = frame.of.converged {
             *totals.converged.get_or_insert(0) += usize::from(converged);
+        }
+        if let Some(PoseRecord::Align(pose)) = frame.of.poses.get(frame.of.best.unwrap_or(0)) {
+            totals.found.insert(frame.index, (pose.found.target_from_source, frame.of.stamp_ns));
         }
         let stops = frame.of.poses.iter().filter_map(|pose| match pose {
             PoseRecord::Align(pose) => Some(pose.found.status),
@@ -206,7 +224,19 @@ impl Command for Match<'_> {
         alone.then(|| report::match_detail(&frame.of))
     }
 
-    fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
+    fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Worker>, counts: Counts) -> Result<bool, Failure> {
+        if let Some(Align { out: Some(out), format, .. }) = self.align {
+            let (mut trajectory, mut late) = (Trajectory::default(), 0);
+            for index in 0..counts.done + counts.failed {
+                let (pose, stamp) = totals.found.get(&index).copied().unwrap_or((self.values[0], None));
+                late += usize::from(trajectory.push_scan(pose, stamp).is_late);
+            }
+            if late > 0 {
+                let scans = counted(late, "scan");
+                stderr::warning(format_args!("{scans}: the stamp does not come after that of the scan before"));
+            }
+            undivided(|| trajectory.write(out, format))?;
+        }
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();
         totals.origin = Some(self.map.grid.lattice().origin()).filter(|origin| *origin != [0.0; 3]);

@@ -6,6 +6,7 @@ use pointmill::ndt::{NdtAlignParams, NdtFit, NdtMoments, NdtParams, NdtRegistrat
 use pointmill::registration::Status;
 use pointmill_data::poses::Deskew;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// `begin` of `ndt build`.
 #[derive(Debug, Serialize)]
@@ -129,6 +130,9 @@ pub(crate) struct MatchRow {
     /// The pose with the highest score, for `ndt align` among those that converged; null if there
     /// is none.
     pub(super) best: Option<usize>,
+    /// The nanoseconds of the scan's stamp.
+    #[serde(skip)]
+    pub(super) stamp_ns: Option<i64>,
 }
 
 /// The result for a pose: [`ScorePose`] of `ndt score`, [`AlignPose`] of `ndt align`.
@@ -164,6 +168,9 @@ pub(crate) struct MatchTotals {
     /// Why the alignments of the last scan ended.
     #[serde(skip)]
     pub(super) stops: Vec<Status>,
+    /// The pose and the stamp of each scan that was aligned, by the scan's number.
+    #[serde(skip)]
+    pub(super) found: BTreeMap<usize, (Pose, Option<i64>)>,
 }
 
 impl GridTotals {

@@ -20,7 +20,7 @@ pub(super) fn build_cells(row: &BuildRow, tiles: bool) -> Vec<Cell> {
 
 /// The frame of an input of `build`, so far.
 pub(super) fn build_frame(index: usize, source: &Source, read: &ReadInput) -> Frame<BuildRow> {
-    let ReadInput { scan, zeros, ms } = read;
+    let ReadInput { scan, zeros, ms, .. } = read;
     let of = BuildRow {
         format: source.format(scan),
         element: if scan.xyz_f64.is_some() { "f64" } else { "f32" },
@@ -133,6 +133,7 @@ pub(super) fn match_lines(summary: &Summary<MatchTotals>) -> Vec<String> {
         if scans == 1 { "" } else { " each" },
         summary.run.device_name(),
     )];
+    lines.extend(written("poses", summary.out.as_deref()));
     lines.extend(written("picture", summary.picture.as_deref()));
     lines
 }

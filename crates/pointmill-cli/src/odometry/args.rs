@@ -1,6 +1,6 @@
 //! Flags of `pointmill odometry`.
 
-use crate::flags::{ConfigArgs, ReadArgs, names};
+use crate::flags::{ConfigArgs, FrameArgs, ReadArgs, names};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
@@ -24,7 +24,7 @@ pub(crate) struct OdometryArgs {
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was
-    /// expected
+    /// expected. A run that is interrupted writes the poses until then
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
     /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
@@ -60,13 +60,11 @@ pub(crate) struct OdometryArgs {
     #[arg(long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) frames: FrameArgs,
     /// End at the first sweep that fails
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) fail_fast: bool,
-    /// Begin again with the first sweep after a run that was ended, since every pose follows from
-    /// all sweeps before it. The bytes are those of a run that was not ended
-    #[arg(long, help_heading = "Many inputs")]
-    pub(crate) resume: bool,
     /// Print a line for every sweep, with its times
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) verbose: bool,

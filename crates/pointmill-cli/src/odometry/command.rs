@@ -4,7 +4,7 @@ use super::args::OdometryArgs;
 use super::files;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
-use crate::drive::Scans;
+use crate::drive::{PosesSoFar, Scans};
 use crate::flags::{BatchArgs, Jobs};
 use pointmill::Device;
 use pointmill_data::runs::OdometryRun;
@@ -18,13 +18,14 @@ struct Run<'a> {
     inputs: Inputs,
     /// The number of sweeps that were asked for.
     sweeps: usize,
+    poses: PosesSoFar,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let mut params = args.params();
     params.validate()?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
+    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
     params.deskew = args.deskew.applies_to(&sources, &inputs);
     files::check(args, &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     let device = device::open(device)?;
@@ -39,12 +40,10 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         ..Job::new("odometry", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: Jobs::Auto })
     };
     job.begin(Begin { params: params.clone() }, printer)?;
-    if args.resume {
-        stderr::note(
-            "--resume: the run begins with the first sweep, since every pose follows from all sweeps before it",
-        );
-    }
-    job.run(&Run { args, params, device: device.clone(), inputs, sweeps: sources.len() }, printer)
+    let sweeps = sources.len();
+    let poses = PosesSoFar::new(args.out.as_deref(), args.format_poses, sweeps, Run::INPUT);
+    let ran = job.run(&Run { args, params, device: device.clone(), inputs, sweeps, poses }, printer);
+    PosesSoFar::end(ran)
 }
 
 impl Command for Run<'_> {
@@ -65,6 +64,7 @@ impl Command for Run<'_> {
     fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let name = source.name();
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
+        self.poses.follow(run.trajectory());
         scans.push(&name, step.scan.as_ref().ok())?;
         let scan = step.scan.map_err(|e| InputError::of_run("ShapeMismatch", e, &name))?;
         let mut notes = warnings(&scan);
@@ -110,7 +110,7 @@ impl Command for Run<'_> {
         let sweeps = counted(summary.counts.done, "sweep");
         let on = format!("{}{}", summary.run.device_name(), percentiles(summary.ms.as_ref()));
         let mut lines = vec![format!("{sweeps}, {:.1} m on {on}", of.length), of.statuses.to_string()];
-        lines.extend(written("poses", summary.out.as_deref()));
+        lines.extend(PosesSoFar::line(summary.out.as_deref(), summary.counts, Self::INPUT));
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
         lines.extend(written("map", of.map.as_deref()));
         lines.extend(written("picture", summary.picture.as_deref()));

@@ -2,7 +2,7 @@
 
 use super::args::OdometryArgs;
 use super::records::Totals;
-use crate::drive::Scans;
+use crate::drive::{PosesSoFar, Scans};
 use crate::failure::Failure;
 use crate::interrupt::{self, undivided};
 use crate::outputs::plan_file;
@@ -34,7 +34,7 @@ pub(super) fn write_all(
 ) -> Result<(), Failure> {
     let trajectory = run.trajectory();
     if let Some(out) = &args.out {
-        totals.poses_sha256 = Some(undivided(|| trajectory.write(out, args.format_poses))?);
+        totals.poses_sha256 = Some(PosesSoFar::write(trajectory, out, args.format_poses)?);
     }
     interrupt::check()?;
     if args.map_out.is_none() && args.visualize.is_none() {

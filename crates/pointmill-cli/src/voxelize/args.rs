@@ -1,7 +1,7 @@
 //! Flags of `pointmill voxelize`.
 
 use crate::failure::Failure;
-use crate::flags::{Range, ReadArgs, WorkArgs, names, parse_range, parse_voxel_size};
+use crate::flags::{FrameArgs, Range, ReadArgs, WorkArgs, names, parse_range, parse_voxel_size};
 use clap::{ArgAction, Args};
 use pointmill::Aabb;
 use pointmill::voxelize::{MeanType, RowOrder, VoxelizeParams};
@@ -64,6 +64,8 @@ pub(crate) struct VoxelizeArgs {
     #[arg(long, value_name = "OUT.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) frames: FrameArgs,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     #[command(flatten)]

@@ -85,7 +85,7 @@ fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     args.params([0.0; 3])?.validate()?;
     check_inputs(&args.inputs)?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
+    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
     let params = args.params(inputs.shift())?;
     params.validate()?;
     let auto = args.range.0.is_none();

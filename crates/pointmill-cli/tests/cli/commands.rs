@@ -1,7 +1,8 @@
-//! `info`, `devices`, `synth`, `completions`, and help.
+//! `info`, `devices`, `synth`, `man`, `completions`, `--quiet`, and help.
 
 use crate::{names, run, write_cloud};
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn info_tells_what_is_in_a_file() {
@@ -100,7 +101,7 @@ fn completions_and_help_name_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let completions = run(folder.path(), "completions bash").expect(0).out;
     let help = run(folder.path(), "--help").expect(0).out;
-    for command in ["demo", "voxelize", "roi-pool", "info", "convert", "devices", "synth", "completions"] {
+    for command in ["demo", "voxelize", "roi-pool", "info", "convert", "devices", "synth", "man", "completions"] {
         assert!(completions.contains(command) && help.contains(command), "{command}");
     }
     assert!(help.contains("130  interrupted"), "{help}");
@@ -117,7 +118,7 @@ fn devices_explains_what_a_gpu_needs() {
     {
         assert!(told.out.contains(wanted), "{wanted}: {}", told.out);
     }
-    let cache = |folder: &std::path::Path, off: &str| {
+    let cache = |folder: &Path, off: &str| {
         let mut command = crate::command(folder, "devices -v");
         command.env("CUDA_CACHE_PATH", folder).env("CUDA_CACHE_DISABLE", off);
         crate::finished(command.output().unwrap()).expect(0).out
@@ -136,4 +137,71 @@ fn synth_writes_no_folder_with_the_name_of_a_file_and_over_an_older_drive() {
     run(folder.path(), "synth --out d --sweeps 2").expect(0);
     run(folder.path(), "synth --out d --sweeps 2 --seed 1").expect(0);
     assert_eq!(names(folder.path()), ["d", "s.pcd"]);
+}
+
+#[test]
+fn man_writes_a_page_for_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let page = run(at, "man").expect(0).out;
+    assert!(page.contains(".TH pointmill 1") && page.contains("pointmill\\-voxelize(1)"), "{page}");
+    run(at, "man --out man").expect(0);
+    let found = names(&at.join("man"));
+    for name in ["pointmill.1", "pointmill-voxelize.1", "pointmill-ndt-build.1"] {
+        assert!(found.iter().any(|page| page == name), "{found:?}");
+    }
+    let page = fs::read_to_string(at.join("man/pointmill-odometry.1")).unwrap();
+    assert!(page.contains("POSES.txt") && page.contains("Examples:"), "{page}");
+}
+
+/// Sweeps without motion have no times from which one would be taken out.
+#[test]
+fn sweeps_of_synth_without_distortion_are_not_deskewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "synth --out d --sweeps 3 --format ply --poses truth.txt").expect(0);
+    let told = run(at, "odometry d --out poses.txt").expect(0);
+    assert!(told.err.contains("no per-point timestamps found"), "{}", told.err);
+    let told = run(at, "evaluate poses.txt truth.txt --align se3 --json").expect(0);
+    let error = told.data("summary")[0]["absolute"]["translation"]["rmse"].as_f64().unwrap();
+    assert!(error < 0.01, "{error}");
+}
+
+#[test]
+fn quiet_prints_nothing_but_errors_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 50);
+    for args in ["info a.bin -q", "voxelize a.bin -q", "devices -q"] {
+        let told = run(folder.path(), args).expect(0);
+        assert_eq!((told.out.as_str(), told.err.as_str()), ("", ""), "{args}");
+    }
+    assert_eq!(run(folder.path(), "info a.bin -q --json").expect(0).data("frame").len(), 1);
+    assert!(run(folder.path(), "info b.bin -q").expect(3).err.starts_with("error: "));
+}
+
+#[test]
+fn info_of_several_files_has_a_row_for_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_cloud(at, "a.bin", 50);
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/ouster_zstd.mcap"), at.join("b.mcap"))
+        .unwrap();
+    fs::write(at.join("c.txt"), "0 1 2 3 0 0 0 1\n0.5 1 2 3 0 0 0 1\n").unwrap();
+    let told = run(at, "info a.bin b.mcap c.txt").expect(0);
+    let wanted = "input       format      points             extent, m    times, s  columns\n\
+        a.bin        kitti          50        118.6 x 0.5 x 0.0              x y z intensity\n\
+        b.mcap        mcap                                                   /points (3 clouds)\n\
+        c.txt        poses                                                   2 poses, TUM, 0 s to 0.5 s\n\
+        3 inputs, 50 points\n";
+    assert_eq!(told.out, wanted);
+    let told = run(at, "info a.bin c.txt --long").expect(0).out;
+    assert!(told.contains("a.bin\n  format     kitti\n  points     50\n"), "{told}");
+    assert!(told.contains("c.txt\n  format     poses\n             a file of poses: 2 poses, TUM, 0 s"), "{told}");
+    let poses = run(at, "info c.txt --json").expect(0).data("frame").remove(0)["poses"].take();
+    assert_eq!(poses, serde_json::json!({ "count": 2, "kind": "tum", "times": [0.0, 0.5] }));
+    // The first bytes of the standard input tell its format.
+    run(at, "convert a.bin --out a.pcd").expect(0);
+    let mut stdin = crate::command(at, "info - --json");
+    stdin.stdin(fs::File::open(at.join("a.pcd")).unwrap());
+    assert_eq!(crate::finished(stdin.output().unwrap()).expect(0).data("frame")[0]["format"], "pcd");
 }

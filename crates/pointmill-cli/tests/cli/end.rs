@@ -12,9 +12,15 @@ use {
 #[test]
 fn a_closed_pipe_is_a_quiet_end() {
     let folder = tempfile::tempdir().unwrap();
-    for args in
-        ["voxelize --json", "voxelize", "roi-pool --json", "roi-pool", "completions bash", "synth --out d --sweeps 1"]
-    {
+    for args in [
+        "voxelize --json",
+        "voxelize",
+        "roi-pool --json",
+        "roi-pool",
+        "completions bash",
+        "man",
+        "synth --out d --sweeps 1",
+    ] {
         let mut child = command(folder.path(), args).spawn().unwrap();
         drop(child.stdout.take());
         let told = child.wait_with_output().unwrap();
@@ -24,7 +30,7 @@ fn a_closed_pipe_is_a_quiet_end() {
 
 /// Starts the command and waits until it has printed so many lines.
 #[cfg(unix)]
-fn started(mut command: Command, lines: usize) -> (Child, BufReader<ChildStdout>) {
+pub(crate) fn started(mut command: Command, lines: usize) -> (Child, BufReader<ChildStdout>) {
     let mut child = command.spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     (0..lines).for_each(|_| assert!(out.read_line(&mut String::new()).unwrap() > 0));
@@ -32,7 +38,7 @@ fn started(mut command: Command, lines: usize) -> (Child, BufReader<ChildStdout>
 }
 
 #[cfg(unix)]
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
 }
 

@@ -110,6 +110,7 @@ fn every_line_of_every_command_is_in_the_schema() {
     (0..3).for_each(|i| drop(write_cloud(at, &format!("in/{i}.bin"), 400 + i)));
     fs::write(at.join("bad.bin"), [0; 15]).unwrap();
     fs::write(at.join("pose.txt"), "0 0 0 0 0 0").unwrap();
+    fs::write(at.join("pose12.txt"), "1 0 0 0 0 1 0 0 0 0 1 0").unwrap();
     write_boxes(at);
     let schema = Schema::read();
     let mut seen = BTreeSet::new();
@@ -141,6 +142,7 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("evaluate", "evaluate pose.txt bad.bin", 3),
         ("info", "info in/0.bin", 0),
         ("info", "info in bad.bin", 3),
+        ("info", "info pose12.txt", 0),
         ("convert", "convert in/0.bin --out c.ply", 0),
         ("convert", "convert in --to pcd --out c", 0),
         ("convert", "convert in --to pcd --out c --resume", 0),

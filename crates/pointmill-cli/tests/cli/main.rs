@@ -13,6 +13,7 @@ mod faults;
 #[cfg(unix)]
 mod folder_files;
 mod folders;
+mod frames;
 mod icp;
 mod icp_batch;
 mod json;

@@ -172,6 +172,7 @@ fn help() {
         "convert",
         "devices",
         "synth",
+        "man",
         "completions",
     ] {
         let told = run(folder.path(), &format!("{name} --help")).expect(0);

@@ -1,7 +1,7 @@
 //! `ndt score` and `ndt align` of many scans against one map.
 
 use crate::{Run, counts, run};
-use pointmill_io::{ArrayView, write_npy};
+use pointmill_io::{ArrayView, PoseOptions, read_poses, write_npy};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -131,4 +131,29 @@ fn a_scan_that_does_not_converge_is_6_unless_one_failed() {
     fs::write(at.join("scans/0.npy"), "text").unwrap();
     let told = run(at, &format!("{command} --json")).expect(3);
     assert_eq!(told.data("summary")[0]["converged"], 1);
+}
+
+/// A line for each scan, also for one that cannot be read, so that lines and scans go together.
+#[test]
+fn aligned_poses_are_written_with_the_stamps_of_their_scans() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    setup(at, 4);
+    fs::write(at.join("scans/2.npy"), "text").unwrap();
+    fs::write(at.join("guess.txt"), "0 0 0.25 0 0 0\n").unwrap();
+    let command = "ndt align --map map.npz --guess guess.txt";
+    let told = run(at, &format!("{command} --scan scans --out poses.txt --jobs 2 --json")).expect(3);
+    let poses = read_poses(at.join("poses.txt"), &PoseOptions::default()).unwrap().poses;
+    let found: Vec<_> = told.data("frame").iter().map(|frame| crate::matrix(&frame["poses"][0])).collect();
+    assert_eq!((poses.len(), poses[2].translation()), (4, [0.0, 0.0, 0.25]));
+    for (pose, found) in [&poses[0], &poses[1], &poses[3]].into_iter().zip(&found) {
+        assert_eq!(pose.matrix().as_flattened(), found);
+    }
+    assert_eq!(told.data("summary")[0]["out"], "poses.txt");
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/ouster_zstd.mcap");
+    fs::copy(bag, at.join("drive.mcap")).unwrap();
+    run(at, &format!("{command} --scan drive.mcap --out tum.txt --format-poses tum"));
+    let text = fs::read_to_string(at.join("tum.txt")).unwrap();
+    let times: Vec<_> = text.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(times, ["1700000000", "1700000000.1", "1700000000.2"]);
 }

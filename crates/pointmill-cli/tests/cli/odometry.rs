@@ -119,9 +119,30 @@ fn bytes_are_equal_for_any_threads_and_after_a_kill() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(names(at) == before && fs::read(at.join("poses.txt")).unwrap() == found[0].0[0]);
-    let told = run(at, "odometry d --out poses.txt --resume --json").expect(0);
-    assert!(told.err.contains("--resume: the run begins with the first sweep"), "{}", told.err);
+    let told = run(at, "odometry d --out poses.txt --json").expect(0);
     assert_eq!((counts(&told), fs::read(at.join("poses.txt")).unwrap()), ([8, 8, 0, 0], found[0].0[0].clone()));
+}
+
+/// What is written is whole, and how a run without an end would have begun.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_interrupted_writes_the_poses_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_drive(at, Scene::Street, 60);
+    run(at, "odometry d --out whole.txt --format-poses tum").expect(0);
+    let (mut child, out) = crate::end::started(command(at, "odometry d --out poses.txt --format-poses tum --json"), 6);
+    crate::end::signal(&child, "INT");
+    let rest = std::io::read_to_string(out).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    let [poses, whole] = ["poses.txt", "whole.txt"].map(|name| fs::read_to_string(at.join(name)).unwrap());
+    let count = poses.lines().count();
+    assert!((5..60).contains(&count) && whole.starts_with(&poses) && poses.ends_with('\n'), "{count}");
+    let told = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    let wanted =
+        format!("poses.txt has the poses of {count} of 60 sweeps; run again for all of them\nerror: interrupted\n");
+    assert!(told.ends_with(&wanted), "{told}");
+    assert_eq!(names(at), ["d", "poses.txt", "whole.txt"]);
 }
 
 #[test]
@@ -147,8 +168,9 @@ fn sweeps_that_cannot_be_used_have_the_expected_pose() {
         let off = place(0).inverse().compose(&place(i)).inverse().compose(pose).translation();
         assert!(off.iter().all(|x| x.abs() < 0.15), "{i}: {off:?}");
     }
-    let told = run(at, "odometry d --fail-fast --json").expect(3);
-    assert_eq!(counts(&told), [8, 3, 0, 1]);
+    let told = run(at, "odometry d --fail-fast --out some.txt").expect(3);
+    assert!(told.out.contains("poses: some.txt, partial: 4 of 8 sweeps"), "{}", told.out);
+    assert_eq!(fs::read_to_string(at.join("some.txt")).unwrap().lines().count(), 4);
 }
 
 #[test]

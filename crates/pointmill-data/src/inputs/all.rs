@@ -1,7 +1,8 @@
 //! All inputs of a run, about one origin.
 
 use super::ahead::Ahead;
-use super::arguments::{clouds, files, is_stdin, read_stdin, require_format};
+use super::arguments::{cloud_of_bag, clouds, files, is_stdin, read_stdin, require_format};
+use super::frames::Frames;
 use super::source::{BagCloud, STDIN, Source, again};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
@@ -29,6 +30,8 @@ pub struct ReadInput {
     pub scan: Scan,
     /// Points at (0, 0, 0) that were left out.
     pub zeros: usize,
+    /// The nanoseconds of its stamp, if it is a cloud of a bag or a sweep of Argoverse 2.
+    pub stamp_ns: Option<i64>,
     /// Milliseconds that it took to read it.
     pub ms: f64,
 }
@@ -43,6 +46,18 @@ impl Inputs {
     /// these are the sweeps of the built-in drive. An argument that can be no input is an error; an
     /// input that cannot be read fails in its turn.
     pub fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
+        Self::find_frames(args, options, &Frames::default())
+    }
+
+    /// The same with some of the inputs. The origin is that of the first of these.
+    pub fn find_frames(
+        args: &[PathBuf],
+        options: ReadOptions,
+        frames: &Frames,
+    ) -> Result<(Vec<Source>, Self), DataError> {
+        if args.iter().any(|arg| is_stdin(arg)) {
+            require_format(&options)?;
+        }
         let (files, inputs) = Self::find_files(args, options)?;
         let mut sources = Vec::new();
         let only = files.len() == 1;
@@ -56,20 +71,22 @@ impl Inputs {
                 other => sources.push(other),
             }
         }
+        let sources = frames.of(sources)?;
         let inputs = inputs.settle_origin(&sources);
         Ok((sources, inputs))
     }
 
-    /// The same with a bag as one input.
+    /// All inputs, with a bag as one. The first bytes of the standard input tell its format.
     pub fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
         let mut sources = Vec::new();
         for arg in args {
-            if !is_stdin(arg) {
+            if let Some(cloud) = cloud_of_bag(arg, &options) {
+                sources.push(cloud.or_else(|e| if args.len() == 1 { Err(e) } else { Ok(Source::Nothing(e)) })?);
+            } else if !is_stdin(arg) {
                 sources.extend(files(arg)?);
             } else if sources.iter().any(|s| matches!(s, Source::Stdin)) {
                 return Err(DataError::option(STDIN, "can be used for one input only"));
             } else {
-                require_format(&options)?;
                 sources.push(Source::Stdin);
             }
         }
@@ -222,7 +239,7 @@ impl Inputs {
         drop_zeros: bool,
         moved: Option<impl FnOnce(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>,
     ) -> Result<ReadInput, IoError> {
-        let ((mut scan, stamp), ms) = self.read_stamped(source)?;
+        let ((mut scan, stamp_ns), ms) = self.read_stamped(source)?;
         if let (Source::Sweep(i), None) = (source, &moved) {
             let [x, y, z, _] = self.drive().world_from_sensor(*i);
             let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
@@ -230,9 +247,9 @@ impl Inputs {
         }
         let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
         if let Some(moved) = moved {
-            scan.xyz_f64 = Some(moved(&scan, stamp.map(|ns| ns as f64 / 1e9))?);
+            scan.xyz_f64 = Some(moved(&scan, stamp_ns.map(|ns| ns as f64 / 1e9))?);
         }
-        Ok(ReadInput { scan, zeros, ms })
+        Ok(ReadInput { scan, zeros, stamp_ns, ms })
     }
 
     /// Whether an input was published without the motion of the sensor within it.

@@ -5,7 +5,7 @@ use super::find_inputs;
 use super::source::{BagCloud, STDIN, Source};
 use crate::DataError;
 use pointmill_io::mcap::Bag;
-use pointmill_io::{Format, IoError, ReadOptions, Scan, read, read_from};
+use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +31,32 @@ pub(super) fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>
         sources.push(Source::File(path));
     }
     Ok(sources)
+}
+
+/// The cloud that an argument names as outputs and messages do, `drive.mcap#000003`; `None` if it
+/// names none, or is a file.
+pub(super) fn cloud_of_bag(arg: &Path, options: &ReadOptions) -> Option<Result<Source, IoError>> {
+    let (path, number) = bag_and_number(arg)?;
+    let find = || {
+        let bag = open_bag(&path, options)?;
+        let wanted = bag.cloud_topic(options.topic.as_deref())?;
+        let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count);
+        if number as u64 >= count {
+            let expected = format!("a number below {count}, the clouds of {}", wanted.name);
+            return Err(IoError::InvalidArgument(Detail::new(arg, "cloud", expected, number.to_string())));
+        }
+        let topic = topic.expect("a topic of the bag");
+        Ok(Source::Cloud(BagCloud { bag: Arc::new(bag), topic, number }))
+    };
+    Some(find())
+}
+
+/// The bag and the number in the name of a cloud.
+fn bag_and_number(arg: &Path) -> Option<(PathBuf, usize)> {
+    let (path, number) = arg.to_str()?.rsplit_once('#').filter(|_| !arg.exists())?;
+    let is_number = number.bytes().all(|b| b.is_ascii_digit());
+    let number = number.parse().ok().filter(|_| is_number && is_bag(path.as_ref()))?;
+    Some((path.into(), number))
 }
 
 /// Opens a bag, as the options say.
@@ -72,7 +98,9 @@ pub fn is_one_file(arg: &Path) -> bool {
 pub fn may_be_many(args: &[PathBuf]) -> bool {
     match args {
         [] => false,
-        [arg] if is_one_file(arg) => !is_stdin(arg) && !arg.exists() && Format::from_name(arg).is_none(),
+        [arg] if is_one_file(arg) => {
+            !is_stdin(arg) && !arg.exists() && Format::from_name(arg).is_none() && bag_and_number(arg).is_none()
+        }
         _ => true,
     }
 }

@@ -2,7 +2,7 @@
 //! becomes of each. The command, the Python package and its jobs on Ray all build maps by this.
 
 use super::blocks::{BlockMap, BlockRow, BlockSettings};
-use crate::inputs::{Inputs, ReadInput, Source, natural_order};
+use crate::inputs::{Frames, Inputs, ReadInput, Source, natural_order};
 use crate::poses::{Deskew, InputPoses};
 use crate::{DataError, Observer};
 use pointmill::ndt::{NdtMoments, NdtParams};
@@ -21,6 +21,8 @@ pub struct BuildOptions<'a> {
     pub out: &'a Path,
     /// Files, folders and patterns.
     pub inputs: &'a [PathBuf],
+    /// Which of the inputs are taken.
+    pub frames: Frames,
     /// How inputs are read. The origin is that of the map: `auto` takes the one of the map that is
     /// there, and otherwise that of the input that is first in the natural order of names.
     pub read: ReadOptions,
@@ -86,7 +88,7 @@ impl Build {
     ) -> Result<(Self, Vec<Source>, Vec<String>), DataError> {
         let asked = options.read.origin;
         let read = ReadOptions { origin: LocalOrigin::None, ..options.read.clone() };
-        let (mut sources, inputs) = Inputs::find(options.inputs, read)?;
+        let (mut sources, inputs) = Inputs::find_frames(options.inputs, read, &options.frames)?;
         let known = if BlockMap::is_one(options.out) { Some(BlockMap::open(options.out)?) } else { None };
         let inputs = inputs.about(origin_of(known.as_ref(), asked), in_natural_order(&sources));
         inputs.note_origin(observer);

@@ -6,9 +6,6 @@ use crate::{DataError, Observer};
 use pointmill_io::Scan;
 use pointmill_slam::localize::{Fix, Localizer};
 
-/// Seconds from scan to scan where there are no stamps.
-const PERIOD: f64 = 0.1;
-
 /// Localization over scans, one after the other.
 #[derive(Debug)]
 pub struct LocalizeRun {
@@ -78,8 +75,7 @@ impl LocalizeRun {
     ) -> Result<RunStep<Fix>, DataError> {
         let mut warnings = Vec::new();
         let (fix, ms, scan) = push_or_skip(name, read, rows, |points, _| self.localizer.push(points, None))?;
-        let seconds = self.trajectory.last_seconds().map_or(0.0, |last| last + PERIOD);
-        let added = self.trajectory.push(fix.map_from_sensor, seconds, stamp);
+        let added = self.trajectory.push_scan(fix.map_from_sensor, stamp);
         if added.is_late {
             let late = "stamp: it does not come after the time of the scan before; times go on from scan to scan";
             warnings.push(late.into());

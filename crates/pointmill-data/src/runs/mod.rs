@@ -13,7 +13,7 @@ pub use localize::LocalizeRun;
 pub use odometry::{OdometryRun, pose_stamp_ns};
 pub use statuses::{FixStatuses, SweepStatuses};
 pub use times::TimesColumn;
-pub use trajectory::{Trajectory, TrajectoryFormat};
+pub use trajectory::{Added, Trajectory, TrajectoryFormat};
 
 use crate::{DataError, is_of_input};
 use pointmill::{Error, PointCloud, Rows};

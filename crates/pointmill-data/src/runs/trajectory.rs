@@ -9,6 +9,8 @@ use std::path::Path;
 /// Nanoseconds that stamps differ by at least: files are read as `f64` of seconds, which since 1970
 /// are 240 ns apart.
 const LEAST_STEP: i64 = 1000;
+/// Seconds from scan to scan where there are neither stamps nor a clock of the points.
+const PERIOD: f64 = 0.1;
 
 /// The format of the file of a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +36,13 @@ pub struct Trajectory {
 
 /// A pose that was added.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Added {
+pub struct Added {
     /// Its seconds: of its stamp, where the run has stamps.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// Metres since the pose before.
-    pub(super) moved: f64,
+    pub moved: f64,
     /// Whether its stamp does not come after the time before, so that it was not used.
-    pub(super) is_late: bool,
+    pub is_late: bool,
 }
 
 impl Trajectory {
@@ -64,6 +66,19 @@ impl Trajectory {
         self.poses.push(pose);
         self.seconds.push(seconds);
         Added { seconds: self.stamps_ns.last().map_or(seconds, |stamp| *stamp as f64 / 1e9), moved, is_late }
+    }
+
+    /// Adds a pose, at the nanoseconds of its stamp if it has one. Without stamps it is 0.1 s after
+    /// the one before.
+    pub fn push_scan(&mut self, pose: Pose, stamp_ns: Option<i64>) -> Added {
+        self.push(pose, self.seconds.last().map_or(0.0, |last| last + PERIOD), stamp_ns)
+    }
+
+    /// Adds what a longer trajectory has after the poses that both have.
+    pub fn follow(&mut self, longer: &Self) {
+        self.poses.extend_from_slice(&longer.poses[self.poses.len()..]);
+        self.seconds.extend_from_slice(&longer.seconds[self.seconds.len()..]);
+        self.stamps_ns.extend_from_slice(&longer.stamps_ns[self.stamps_ns.len()..]);
     }
 
     /// The poses.

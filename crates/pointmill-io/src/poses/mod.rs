@@ -5,7 +5,7 @@ mod euroc;
 mod read;
 mod write;
 
-pub use read::read_poses;
+pub use read::{find_poses, read_poses};
 pub use write::{write_poses, write_stamped_poses};
 
 use crate::limits::Limits;

@@ -5,6 +5,7 @@ use super::{PoseFormat, PoseOptions, Poses};
 use crate::error::{Detail, IoError, excerpt};
 use crate::fault::Context as _;
 use crate::feather;
+use crate::format::Format;
 use crate::limits::{Bounds, Limits};
 use crate::source::{Source, open};
 use crate::window::Window;
@@ -69,6 +70,39 @@ pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses
         lines.push(format, &mut poses, &options.limits)?;
     }
     Ok(poses)
+}
+
+/// The poses of a file that is one of poses, whatever its name: text of which every line is a rigid
+/// pose of one of the formats with more numbers than a point, or a table of Argoverse 2. `None` for
+/// any other file.
+///
+/// # Limits
+/// As [`read_poses`]; a file with more is none of poses.
+///
+/// ```
+/// use pointmill_io::{Limits, PoseFormat, find_poses};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-found.txt", std::process::id()));
+/// std::fs::write(&path, "1 0 0 2 0 1 0 3 0 0 1 4\n")?;
+/// assert_eq!(find_poses(&path, &Limits::default()).unwrap().0, PoseFormat::Kitti);
+/// std::fs::write(&path, "1 2 3 0.5\n")?;
+/// assert!(find_poses(&path, &Limits::default()).is_none());
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn find_poses(path: impl AsRef<Path>, limits: &Limits) -> Option<(PoseFormat, Poses)> {
+    const KNOWN: [PoseFormat; 5] =
+        [PoseFormat::Kitti, PoseFormat::Tum, PoseFormat::Matrix, PoseFormat::Euroc, PoseFormat::Argoverse2];
+    let path = path.as_ref();
+    let may_be = matches!(Format::from_name(path), None | Some(Format::Xyz | Format::Csv | Format::Feather));
+    // What is no regular file is read once only.
+    if !may_be || !path.is_file() {
+        return None;
+    }
+    let read = |format| {
+        let poses = read_poses(path, &PoseOptions { format: Some(format), limits: limits.clone() }).ok()?;
+        (!poses.poses.is_empty()).then_some((format, poses))
+    };
+    KNOWN.into_iter().find_map(read)
 }
 
 /// Reads the poses of Argoverse 2's table.

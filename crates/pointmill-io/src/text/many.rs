@@ -4,9 +4,8 @@ use super::line::{Separator, decimal_comma, is_comment};
 use crate::error::IoError;
 use crate::limits::Bounds;
 use crate::records::Table;
-use crate::threads::on_threads;
+use crate::threads::{max_threads, on_threads};
 use crate::window::Window;
-use std::thread;
 
 /// Adds the rows of the lines that are whole in the window, of `width` values each. A thread is
 /// worth `least` bytes.
@@ -42,7 +41,7 @@ pub(super) fn read(
 
 /// Whole lines in parts of about the same length, one for each thread.
 fn parts(mut lines: &[u8], least: usize) -> Vec<&[u8]> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(lines.len() / least);
+    let threads = max_threads().min(lines.len() / least);
     let each = lines.len().div_ceil(threads.max(1));
     let mut parts = vec![];
     while !lines.is_empty() {
