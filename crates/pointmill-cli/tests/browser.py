@@ -104,7 +104,7 @@ class Browser:
 
     def open(self, path):
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path.as_uri() + "#still")
         self.wait("document.body && ['ready', 'failed'].includes(document.body.dataset.state)", 60)
         assert self.js("document.body.dataset.state") == "ready", self.js("document.body.innerText")
 
@@ -250,7 +250,16 @@ def check_view(browser):
     points = browser.js("Number(document.body.dataset.points)")
     browser.click("keep")
     browser.wait(f"Number(document.body.dataset.points) > {points}")
+    for name in ("top", "side", "reset", "light", "light", "follow"):
+        browser.click(name)
+        seen.append(browser.screenshot())
+    assert seen.pop(-2) == seen[-3], "light twice"
     assert len(set(seen)) == len(seen), [len(png) for png in seen]
+    browser.click("ask")
+    assert browser.js("document.getElementById('help').checkVisibility()")
+    browser.click("help")
+    browser.js("location.hash = ''; location.reload()")
+    browser.wait("document.body && Number(document.body.dataset.frame) > 1")
 
 
 def main():
@@ -272,7 +281,7 @@ def main():
             for path in found:
                 browser.open(path)
                 # Letters differ from machine to machine.
-                hide = "for (const name of ['panel', 'bar']) document.getElementById(name).style.visibility = '{}'"
+                hide = "for (const name of ['panel', 'bar', 'tools', 'over']) document.getElementById(name).style.visibility = '{}'"
                 browser.js(hide.format("hidden"))
                 png = browser.screenshot()
                 browser.js(hide.format("visible"))
