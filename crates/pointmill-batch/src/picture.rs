@@ -5,6 +5,7 @@ use crate::interrupt::undivided;
 use crate::outputs::{has_extension, require_folder_of};
 use pointmill_io::write_whole;
 use pointmill_view::{Scene, ViewError, require_memory};
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -34,10 +35,17 @@ pub fn save_scene(path: &Path, scene: &Scene) -> Result<(), Failure> {
     let is = |extension| has_extension(path, extension);
     let frames = if is("gif") { scene.frames() } else { 1 };
     save(path, frames, || match () {
-        () if is("html") => Ok(scene.page()),
+        () if is("html") => Ok(scene.page_of(&command_line())),
         () if is("gif") => scene.animation().encode(),
         () => Ok(scene.picture().encode_png()),
     })
+}
+
+/// The command line, with files by their names without folders: pages are given away.
+fn command_line() -> String {
+    let last = |arg: OsString| Path::new(&arg).file_name().map_or(arg.clone(), ToOwned::to_owned);
+    let words: Vec<String> = std::env::args_os().map(|arg| last(arg).to_string_lossy().into_owned()).collect();
+    words.join(" ")
 }
 
 /// Encodes a picture of so many frames and writes it, whole or not at all.

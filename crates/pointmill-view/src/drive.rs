@@ -55,6 +55,9 @@ pub struct DriveScene {
 }
 
 impl DriveScene {
+    /// The most frames of an animation.
+    pub const MOST_FRAMES: usize = crate::sheet::MOST_FRAMES;
+
     /// A scene for about so many sweeps.
     pub fn new(sweeps: usize) -> Self {
         let most = (MOST_POINTS / sweeps.max(1)).clamp(1, MOST_OF_SWEEP);

@@ -18,7 +18,7 @@ const LEGEND: u32 = 40;
 pub(crate) const STILL: [u32; 2] = [1600, 900];
 /// Most frames of an animation, up to five megabytes each until they are written, and how long the
 /// first and the last of more than two are shown.
-const MOST_FRAMES: usize = 120;
+pub(crate) const MOST_FRAMES: usize = 120;
 const HELD_MS: u32 = 1500;
 /// Pixels of a point, in halves.
 const POINT: u32 = 4;

@@ -17,7 +17,7 @@ const ESTIMATE: [u8; 3] = [255, 196, 92];
 /// The most poses of a plot; of more every so many are drawn.
 const MOST: usize = 2000;
 
-/// An estimated trajectory and the true one, a frame for each pose, with the error of its position.
+/// An estimated trajectory, coloured by its error, and the true one, a frame for each pose.
 ///
 /// **Shapes.** `estimate`, `truth` and `errors` `[P]`. **Units and frames.** Metres, one frame, z
 /// up. **Order and determinism, limits.** As [`Scene`]; of more than 2,000 poses every so many have
@@ -30,13 +30,18 @@ const MOST: usize = 2000;
 /// assert_eq!(trajectory_scene("a.txt", &estimate, &truth, &[0.0, 0.1]).frames(), 2);
 /// ```
 pub fn trajectory_scene(title: &str, estimate: &[V3], truth: &[V3], errors: &[f64]) -> Scene {
-    let mut scene = Scene::new(title, Paint::Own);
+    let mut scene = Scene { values: "error, m", ..Scene::new(title, Paint::Intensity) };
     let every = estimate.len().div_ceil(MOST).max(1);
     for (i, error) in errors.iter().enumerate().step_by(every) {
         scene.frame(&format!("pose {i}: off by {error:.4} m"));
     }
     for (name, way, colour) in [("truth", truth, TRUTH), ("estimate", estimate, ESTIMATE)] {
-        scene.push(Layer::line(name, way).colour(colour));
+        let line = Layer::line(name, way).colour(colour);
+        scene.push(if name == "truth" {
+            line
+        } else {
+            line.values(&errors.iter().map(|e| *e as f32).collect::<Vec<_>>())
+        });
         let poses: Vec<Pose> = way.iter().step_by(every).map(|p| Pose::from_translation(*p)).collect();
         scene.push(Layer::points(name, &[[0.0; 3]]).colour(colour).moving(&poses));
     }

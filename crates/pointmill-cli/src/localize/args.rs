@@ -46,8 +46,8 @@ pub(crate) struct LocalizeArgs {
     #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
     pub(crate) format_poses: TrajectoryFormat,
     /// Write a picture of the map from above, with the poses of the sensor. .html has the scans
-    /// too, a frame each
-    #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.html")]
+    /// too, a frame each; .gif follows the sensor, in 120 frames at most
+    #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
     #[command(flatten)]

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         let paths: Vec<_> = sources.iter().filter_map(Source::path).chain(beside).collect();
         plan_file("--out", out, &["txt"], &paths)?;
     }
-    args.visualize.as_deref().map(|path| plan(path, &["png", "html"])).transpose()?;
+    args.visualize.as_deref().map(|path| plan(path, &["png", "gif", "html"])).transpose()?;
     let start = args.guess.as_deref().map(pose::read_one).transpose();
     let start = start.map_err(|e| Failure::Usage(format!("--guess: {e}")))?;
     let device = device::open(device)?;

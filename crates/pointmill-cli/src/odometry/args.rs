@@ -56,8 +56,8 @@ pub(crate) struct OdometryArgs {
     #[arg(long, alias = "map", value_name = "MAP.ply|.pcd|.npz")]
     pub(crate) map_out: Option<PathBuf>,
     /// Write a picture of the map from above, with the trajectory of the sensor. .html has the
-    /// sweeps too, a frame each
-    #[arg(long, value_name = "DRIVE.png|.html")]
+    /// sweeps too, a frame each; .gif follows the sensor, in 120 frames at most
+    #[arg(long, value_name = "DRIVE.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
     #[command(flatten)]

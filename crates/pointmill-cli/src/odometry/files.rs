@@ -21,7 +21,7 @@ pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure
     if let Some(map) = &args.map_out {
         plan_file("--map-out", map, &["ply", "pcd", "npz"], inputs)?;
     }
-    args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "html"]).map(drop))
+    args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "gif", "html"]).map(drop))
 }
 
 /// Writes all outputs. The poses come first: a map or a picture that fails costs nothing else.

@@ -31,6 +31,8 @@ struct Header<'a> {
     origin: [f64; 3],
     radius: f64,
     heights: [f64; 2],
+    /// What values are, in the list of colours.
+    values: &'a str,
     intensities: [f64; 2],
     layers: Vec<Record<'a>>,
 }
@@ -40,10 +42,16 @@ impl Scene {
     /// network.
     ///
     /// The reader steps through frames with a slider, with the arrow keys, or by playing them. The
-    /// left button turns the view, the right one or shift moves it, the wheel zooms. Chrome 80,
-    /// Firefox 113, Safari 16.4 or later. A point takes 4 to 6 bytes of the file. Titles, names and
+    /// left button turns the view, the right one or shift moves it, the wheel zooms; `?` lists the
+    /// rest. A drive begins to play, except where the address ends in `#still`. Chrome 85, Firefox
+    /// 113, Safari 16.4 or later. A point takes 4 to 6 bytes of the file. Titles, names and
     /// labels may hold any text, which is shown as it is.
     pub fn page(&self) -> Vec<u8> {
+        self.page_of("")
+    }
+
+    /// As [`page`](Self::page), with the command line that made it below the title.
+    pub fn page_of(&self, command: &str) -> Vec<u8> {
         let layers: Vec<_> = self.layers.iter().map(Layer::thinned).collect();
         let (origin, radius, heights) = self.extent();
         let palette = (0..64)
@@ -59,6 +67,7 @@ impl Scene {
             origin: [0, 1, 2].map(|axis| origin[axis] + self.about[axis]),
             radius,
             heights,
+            values: self.values,
             intensities: self.intensities(),
             layers: layers.iter().map(|layer| layer.record()).collect(),
         };
@@ -69,6 +78,7 @@ impl Scene {
         let [r, g, b] = BACKGROUND;
         let fields = [
             ("{title}", escaped(&self.title)),
+            ("{command}", escaped(command)),
             ("{background}", format!("#{r:02x}{g:02x}{b:02x}")),
             // No text of the scene ends its element or begins a comment.
             ("{scene}", json.replace('<', "\\u003c")),

@@ -15,13 +15,14 @@
   const canvas = $("canvas");
   const gl = canvas.getContext("webgl2", { antialias: true });
   if (!gl) return fail("This page needs WebGL 2, which this browser does not provide.");
-  if (!window.DecompressionStream) return fail("This page needs Chrome 80, Firefox 113, Safari 16.4, or a later version.");
+  if (!window.DecompressionStream) return fail("This page needs Chrome 85, Firefox 113, Safari 16.4, or a later version.");
 
   // --- Arrays.
 
   const text = atob($("arrays").textContent);
   $("arrays").remove();
-  const packed = Uint8Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   let offset = 0;
@@ -45,10 +46,10 @@
     precision highp float; precision highp int;
     layout(location = 0) in vec4 at; layout(location = 1) in vec3 own;
     uniform mat4 model, view; uniform vec4 heights_values; uniform vec2 range, times, size;
-    uniform float width; uniform int mode; uniform sampler2D palette;
+    uniform float width; uniform int mode, up; uniform sampler2D palette;
     out vec3 colour; out vec3 world;
-    vec3 paint(float z, float value, int index) {
-      float t = (z - heights_values.x) / (heights_values.y - heights_values.x);
+    vec3 paint(vec3 p, float value, int index) {
+      float t = (p[up] - heights_values.x) / (heights_values.y - heights_values.x);
       if (mode == 2) t = (mix(range.x, range.y, value) - heights_values.z) / (heights_values.w - heights_values.z);
       if (mode == 3) t = times.x + times.y * float(index);
       return mode == 0 ? own : texture(palette, vec2(clamp(t, 0.01, 0.99), 0.5)).rgb;
@@ -56,7 +57,7 @@
   const sources = {
     points: `void main() {
       vec4 p = model * vec4(at.xyz, 1.0);
-      world = p.xyz; colour = paint(p.z, at.w, gl_VertexID);
+      world = p.xyz; colour = paint(p.xyz, at.w, gl_VertexID);
       gl_Position = view * p; gl_PointSize = width;
     }`,
     // A segment is a strip of two triangles, as wide everywhere.
@@ -64,7 +65,7 @@
     void main() {
       vec4 from = model * vec4(at.xyz, 1.0), to = model * vec4(next.xyz, 1.0);
       bool second = gl_VertexID % 2 == 1;
-      world = second ? to.xyz : from.xyz; colour = paint(world.z, at.w, gl_InstanceID);
+      world = second ? to.xyz : from.xyz; colour = paint(world, at.w, gl_InstanceID);
       vec4 p = view * from, q = view * to;
       float near = 1e-3;
       if (p.w < near && q.w > near) p = mix(p, q, (near - p.w) / (q.w - p.w));
@@ -79,18 +80,18 @@
     void main() {
       vec4 middle = model * vec4(at.xyz, 1.0);
       world = middle.xyz + corner.x * a + corner.y * b + corner.z * c;
-      colour = paint(middle.z, at.w, gl_InstanceID);
+      colour = paint(middle.xyz, at.w, gl_InstanceID);
       gl_Position = view * vec4(world, 1.0);
     }`,
   };
   // Faces are lit by their normal, which follows from the neighbours of a pixel.
   const fragment = `#version 300 es
     precision highp float;
-    in vec3 colour; in vec3 world; uniform bool lit; uniform float opacity; out vec4 pixel;
+    in vec3 colour; in vec3 world; uniform bool lit; uniform float opacity, shade; out vec4 pixel;
     void main() {
       float light = 1.0;
       if (lit) light = 0.55 + 0.45 * abs(dot(normalize(cross(dFdx(world), dFdy(world))), vec3(0.36, 0.48, 0.8)));
-      pixel = vec4(colour * light, opacity);
+      pixel = vec4(colour * light * shade, opacity);
     }`;
   const compile = (kind, source) => {
     const shader = gl.createShader(kind);
@@ -106,16 +107,22 @@
     gl.attachShader(program, compile(gl.FRAGMENT_SHADER, fragment));
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
-    const uniforms = ["model", "view", "heights_values", "range", "times", "size", "width", "mode", "lit", "opacity"];
+    const uniforms = ["model", "view", "heights_values", "range", "times", "size", "width", "mode", "lit", "opacity", "up", "shade"];
     programs[name] = { program, at: Object.fromEntries(uniforms.map((u) => [u, gl.getUniformLocation(program, u)])) };
   }
 
-  const stops = scene.palette.match(/../g).map((hex) => parseInt(hex, 16));
+  // Colours from low to high: those of pictures, ones that people see who do not see red and green, and grey.
+  const maps = [scene.palette, "3b6fb55f83a87f949b9fa68dbfb97bdfcd62ffe13d", "4a4f57f4f6f8"];
   gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
   gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-  gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, stops.length / 3, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, Uint8Array.from(stops));
   gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
   for (const axis of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, axis, gl.CLAMP_TO_EDGE);
+  const chooseMap = (k) => {
+    const stops = maps[k].match(/../g).map((hex) => parseInt(hex, 16));
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, stops.length / 3, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, Uint8Array.from(stops));
+    $("ramp").style.background = `linear-gradient(90deg,${maps[k].match(/.{6}/g).map((hex) => "#" + hex)})`;
+  };
+  chooseMap(0);
 
   // --- Shapes of solids: a ball of radius 1, a cube from -1 to 1, and its edges with a line to its front.
 
@@ -147,6 +154,10 @@
     gl.vertexAttribDivisor(place, divisor);
   };
 
+  const place = (layer, i, m) => {
+    const [x, y, z] = [0, 1, 2].map((k) => layer.cells[4 * i + k] / 65535);
+    return [0, 1, 2].map((k) => m[k] * x + m[4 + k] * y + m[8 + k] * z + m[12 + k]);
+  };
   for (const layer of scene.layers) {
     const n = layer.count;
     const solid = solids[layer.shape];
@@ -154,7 +165,8 @@
     layer.array = gl.createVertexArray();
     gl.bindVertexArray(layer.array);
     const each = layer.shape === "points" ? 0 : 1;
-    buffer(positions(n, layer.range !== null));
+    layer.cells = positions(n, layer.range !== null);
+    buffer(layer.cells);
     attribute(0, 4, gl.UNSIGNED_SHORT, 8, 0, each);
     if (layer.shape === "line") attribute(2, 4, gl.UNSIGNED_SHORT, 8, 8, 1);
     if (layer.has_colours) {
@@ -177,12 +189,82 @@
     const step = 1 / Math.max(layer.count - 2, 1);
     layer.times = layer.at !== null ? [layer.at / Math.max(frames - 1, 1), 0] : layer.shape === "line" ? [0, step] : null;
   }
-  gl.bindVertexArray(null);
+  // The ground: lines at round global coordinates.
+  const grid = { array: gl.createVertexArray(), step: 10 ** Math.floor(Math.log10(scene.radius / 2)) };
+  gl.bindVertexArray(grid.array);
+  const drawGrid = () => {
+    const [up, ends] = [state.up, []];
+    const [u, v] = [(up + 1) % 3, (up + 2) % 3];
+    for (const [along, across] of [[u, v], [v, u]]) {
+      const start = -(scene.origin[across] % grid.step);
+      for (let i = -40; i <= 40; i++) {
+        for (let k = -40; k < 40; k += 4) {
+          for (const end of [k, k + 4]) {
+            const at = [0, 0, 0];
+            [at[along], at[across], at[up]] = [end * grid.step - (scene.origin[along] % grid.step), i * grid.step + start, heights()[0]];
+            ends.push(...at);
+          }
+        }
+      }
+    }
+    gl.bindVertexArray(grid.array);
+    buffer(Float32Array.from(ends));
+    attribute(0, 3, gl.FLOAT, 12, 0, 0);
+    grid.count = ends.length / 3;
+  };
   gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
 
   // --- Controls.
 
-  const state = { frame: 0, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, yaw: -Math.PI / 2, pitch: 0.9, distance: 2.4 * scene.radius, target: [0, 0, 0] };
+  const state = { frame: 0, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: 2, grid: false, isLight: false, follow: false, picked: [] };
+  const sensor = frames > 1 && scene.layers.find((layer) => layer.name === "sensor" && layer.poses > 1);
+  const home = () => ({ yaw: state.up === 1 ? 0 : -Math.PI / 2, pitch: 0.9 });
+
+  // Some of the places of a scene at a frame, to frame it and to find its heights.
+  const samples = scene.layers.flatMap((layer) => {
+    const every = Math.max(1, Math.ceil(layer.count / (layer.at === null ? 4096 : 32)));
+    return layer.is_shown ? Array.from({ length: Math.ceil(layer.count / every) }, (_, i) => place(layer, i * every, layer.models[0])) : [];
+  });
+  const quantile = (values, share) => values.sort((a, b) => a - b)[Math.round(share * (values.length - 1))] ?? 0;
+  const memory = {};
+  const heights = () => {
+    if (state.up === 2) return scene.heights;
+    return (memory[state.up] ??= [0.02, 0.98].map((share) => quantile(samples.map((p) => p[state.up]), share)));
+  };
+  // Looks at everything from a side: what most places need, across and along the window.
+  const fit = (view) => {
+    Object.assign(state, { target: [0, 0, 0], follow: false }, view);
+    if (!samples.length) return (state.distance = 2.4 * scene.radius), draw();
+    const { right, above, back } = axes();
+    const along = (axis, p) => axis.reduce((sum, x, k) => sum + x * (p[k] - state.target[k]), 0);
+    // The rays of a drive reach far beyond its streets.
+    const inside = sensor ? 0.9 : 0.99;
+    // The bar and the buttons cover a part of the window.
+    const [wide, high] = [(1.06 * canvas.clientHeight) / Math.max(canvas.clientWidth, 1), 1.16];
+    state.distance = 1e3 * scene.radius;
+    for (let pass = 0; pass < 3; pass++) {
+      for (const axis of [right, above]) {
+        const at = samples.map((p) => along(axis, p) / Math.max(1 - along(back, p) / state.distance, 0.1));
+        const middle = (quantile([...at], 1 - inside) + quantile(at, inside)) / 2;
+        state.target = state.target.map((x, k) => x + axis[k] * middle);
+      }
+      const needs = samples.map((p) => along(back, p) + FOCAL * Math.max(Math.abs(along(right, p)) * wide, Math.abs(along(above, p)) * high));
+      state.distance = Math.max(quantile(needs, inside), scene.radius / 1e3);
+    }
+    draw();
+  };
+  // Where the sensor is at a frame, and which way it faces around then.
+  const pose = (frame) => {
+    const at = (k) => sensor.models[Math.min(Math.max(k, 0), sensor.poses - 1)];
+    let [x, y] = [0, 0];
+    for (let k = -4; k <= 4; k++) [x, y] = [x + at(frame + k)[0], y + at(frame + k)[1]];
+    return { place: place(sensor, 1, at(frame)), yaw: Math.atan2(y, x) };
+  };
+  const follow = (isOn) => {
+    state.follow = isOn && !!sensor;
+    if (state.follow) Object.assign(state, { yaw: Math.PI, pitch: 0.65, distance: Math.min(45, 2 * scene.radius) * Math.min(Math.max(canvas.clientHeight / Math.max(canvas.clientWidth, 1), 1), 1.8) });
+    draw();
+  };
   const modes = ["own", "height", "intensity", "time"];
   const can = {
     own: scene.layers.some((layer) => layer.has_colours || layer.is_coloured),
@@ -190,7 +272,7 @@
     intensity: scene.layers.some((layer) => layer.range !== null),
     time: scene.layers.some((layer) => layer.times !== null),
   };
-  for (const mode of modes.filter((mode) => can[mode] || mode === scene.paint)) $("paint").add(new Option(mode === "own" ? "layer" : mode, mode));
+  for (const mode of modes.filter((mode) => can[mode] || mode === scene.paint)) $("paint").add(new Option({ own: "layer", intensity: scene.values }[mode] ?? mode, mode));
   $("paint").value = state.mode;
   const names = new Map(scene.layers.map((layer) => [layer.name, layer]));
   for (const [name, layer] of names) {
@@ -208,6 +290,40 @@
   $("keep-label").hidden = frames < 2 || !scene.layers.some((layer) => layer.at !== null);
   $("keep").onchange = () => ((state.keep = $("keep").checked), draw());
   $("paint").onchange = () => ((state.mode = $("paint").value), draw());
+  $("map").onchange = () => (chooseMap($("map").value), draw());
+  $("up").onchange = () => ((state.up = Number($("up").value)), drawGrid(), fit(home()));
+  $("grid").onchange = () => ((state.grid = $("grid").checked), draw());
+  $("up-label").hidden = !!sensor;
+  $("follow").hidden = !sensor;
+  $("panel").open = window.innerWidth > 600;
+  const actions = {
+    reset: () => fit(home()),
+    top: () => fit({ ...home(), pitch: Math.PI / 2 }),
+    side: () => fit({ ...home(), pitch: 0 }),
+    follow: () => (state.follow ? fit(home()) : follow(true)),
+    light: () => ((state.isLight = !state.isLight), draw()),
+    save: () => save(),
+    ask: () => ($("help").hidden = !$("help").hidden),
+  };
+  for (const name in actions) $(name).onclick = actions[name];
+  $("help").onclick = () => ($("help").hidden = true);
+  const letters = { r: "reset", t: "top", s: "side", f: "follow", l: "light", p: "save", "?": "ask" };
+  // The view with what is drawn over it, and the title and the command below each other.
+  const save = () => {
+    const picture = document.createElement("canvas");
+    [picture.width, picture.height] = [canvas.width, canvas.height];
+    paint();
+    const pen = picture.getContext("2d");
+    for (const part of [canvas, $("over")]) pen.drawImage(part, 0, 0);
+    const ratio = window.devicePixelRatio || 1;
+    pen.scale(ratio, ratio);
+    pen.fillStyle = getComputedStyle(document.body).color;
+    [document.title, $("command").textContent].forEach((line, k) => ((pen.font = `${14 - 2 * k}px sans-serif`), pen.fillText(line, 12, 24 + 18 * k)));
+    const link = document.createElement("a");
+    link.href = picture.toDataURL("image/png");
+    link.download = "pointmill.png";
+    link.click();
+  };
   $("size").oninput = () => ((state.width = Number($("size").value)), draw());
 
   const show = (frame) => {
@@ -223,7 +339,7 @@
     let last = performance.now();
     const tick = (now) => {
       if (!state.isPlaying) return;
-      if (now - last >= scene.frame_ms) {
+      if (now - last >= scene.frame_ms / Number($("speed").value)) {
         last = now;
         show((state.frame + 1) % frames);
       }
@@ -234,7 +350,9 @@
   $("play").onclick = () => play(!state.isPlaying);
   $("slider").oninput = () => (play(false), show(Number($("slider").value)));
   window.onkeydown = (event) => {
-    if (event.target.tagName === "SELECT") return;
+    if (event.target.tagName === "SELECT" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") return void ($("help").hidden = true);
+    if (letters[event.key] && !$(letters[event.key]).hidden) return actions[letters[event.key]]();
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (event.key === " " && event.target.tagName !== "BUTTON") play(frames > 1 && !state.isPlaying);
     else if (step && event.target !== $("slider")) play(false), show(state.frame + step);
@@ -243,8 +361,17 @@
   };
 
   const fingers = new Map();
-  canvas.onpointerdown = (event) => (canvas.setPointerCapture(event.pointerId), fingers.set(event.pointerId, event));
-  canvas.onpointerup = canvas.onpointercancel = (event) => fingers.delete(event.pointerId);
+  let pressed = null;
+  canvas.onpointerdown = (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    fingers.set(event.pointerId, event);
+    pressed = fingers.size === 1 && event.button === 0 ? [event.clientX, event.clientY] : null;
+  };
+  canvas.onpointerup = (event) => {
+    fingers.delete(event.pointerId);
+    if (pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) < 4) pick(...pressed);
+  };
+  canvas.onpointercancel = (event) => fingers.delete(event.pointerId);
   canvas.oncontextmenu = (event) => event.preventDefault();
   const zoom = (factor) => (state.distance = Math.min(Math.max(state.distance * factor, scene.radius / 1e4), 20 * scene.radius));
   canvas.onwheel = (event) => (event.preventDefault(), zoom(Math.exp(0.001 * event.deltaY * (event.deltaMode ? 30 : 1))), draw());
@@ -256,8 +383,9 @@
     const apart = (finger) => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY);
     if (other) zoom(apart(before) / Math.max(apart(event), 1));
     if (other || event.shiftKey || event.buttons & 6) {
-      const metres = (state.distance * 0.83) / canvas.clientHeight / (other ? 2 : 1);
+      const metres = (2 * state.distance) / FOCAL / canvas.clientHeight / (other ? 2 : 1);
       const { right, above } = axes();
+      if (state.follow) Object.assign(state, looking(), { follow: false });
       state.target = state.target.map((x, k) => x - metres * (right[k] * dx - above[k] * dy));
     } else {
       state.yaw -= 0.006 * dx;
@@ -269,23 +397,32 @@
 
   // --- Drawing.
 
+  // Half of the window's height at a distance of one.
+  const FOCAL = 2.4;
+  const looking = () => {
+    if (!state.follow) return { yaw: state.yaw, target: state.target };
+    const { place, yaw } = pose(state.frame);
+    return { yaw: yaw + state.yaw, target: place };
+  };
   // The eye is at `back` from the target. `above` is up in the image.
   const axes = () => {
-    const [cy, sy, cp, sp] = [Math.cos(state.yaw), Math.sin(state.yaw), Math.cos(state.pitch), Math.sin(state.pitch)];
-    return { right: [-sy, cy, 0], above: [-cy * sp, -sy * sp, cp], back: [cy * cp, sy * cp, sp] };
+    const { yaw } = looking();
+    const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(state.pitch), Math.sin(state.pitch)];
+    const turned = (v) => [0, 1, 2].map((k) => v[(k + 2 - state.up) % 3]);
+    return { right: turned([-sy, cy, 0]), above: turned([-cy * sp, -sy * sp, cp]), back: turned([cy * cp, sy * cp, sp]) };
   };
   const viewed = () => {
     const { right, above, back } = axes();
     const [near, far] = [state.distance / 500, state.distance + 20 * scene.radius];
-    const focal = 2.4;
-    const rows = [right, above, back].map((axis) => [...axis, -axis.reduce((sum, x, k) => sum + x * state.target[k], 0)]);
+    const { target } = looking();
+    const rows = [right, above, back].map((axis) => [...axis, -axis.reduce((sum, x, k) => sum + x * target[k], 0)]);
     rows[2][3] -= state.distance;
     const [x, y, z] = rows;
     const depth = [(far + near) / (near - far), (2 * far * near) / (near - far)];
     const out = new Float32Array(16);
     for (let c = 0; c < 4; c++) {
-      out[4 * c] = (x[c] * focal * canvas.height) / canvas.width;
-      out[4 * c + 1] = y[c] * focal;
+      out[4 * c] = (x[c] * FOCAL * canvas.height) / canvas.width;
+      out[4 * c + 1] = y[c] * FOCAL;
       out[4 * c + 2] = z[c] * depth[0] + (c === 3 ? depth[1] : 0);
       out[4 * c + 3] = -z[c];
     }
@@ -297,8 +434,68 @@
     const has = { own: true, height: !flat, intensity: layer.range !== null, time: layer.times !== null };
     return has[state.mode] ? modes.indexOf(state.mode) : 0;
   };
+  const modelOf = (layer) => layer.models[layer.poses > 1 ? Math.min(state.frame, layer.poses - 1) : 0];
   const isVisible = (layer) =>
     !state.hidden.has(layer.name) && layer.count > 0 && (layer.at === null || layer.at === state.frame || (state.keep && layer.at < state.frame));
+
+  // The point of a click: of those within eight pixels the nearest to the eye.
+  const pick = (x, y) => {
+    const view = viewed();
+    let best = null;
+    for (const layer of scene.layers.filter((layer) => isVisible(layer) && layer.shape === "points")) {
+      const m = modelOf(layer);
+      for (let i = 0; i < layer.count; i++) {
+        const p = place(layer, i, m);
+        const [u, v, w] = [0, 1, 3].map((k) => view[k] * p[0] + view[4 + k] * p[1] + view[8 + k] * p[2] + view[12 + k]);
+        const away = Math.hypot((u / w / 2 + 0.5) * canvas.clientWidth - x, (0.5 - v / w / 2) * canvas.clientHeight - y);
+        const worth = w + 0.02 * away * state.distance;
+        if (w > 0 && away < 8 && (!best || worth < best.worth)) best = { worth, p, name: layer.name };
+      }
+    }
+    state.picked = best ? [...state.picked.slice(-1), best] : [];
+    draw();
+  };
+
+  // What stands over the scene: the axes, a bar of a round length at the target, and points that were clicked.
+  const drawOver = (view, ratio) => {
+    const over = $("over");
+    [over.width, over.height] = [canvas.width, canvas.height];
+    const pen = over.getContext("2d");
+    const { clientWidth: width, clientHeight: height } = canvas;
+    pen.scale(ratio, ratio);
+    Object.assign(pen, { font: "13px system-ui, sans-serif", lineWidth: 2, textBaseline: "middle", textAlign: "center" });
+    const ink = getComputedStyle(document.body).color;
+    const base = height - (frames > 1 ? 76 : 24);
+    const { right, above } = axes();
+    [["x", "#f0625a"], ["y", "#2faa5c"], ["z", "#4f8df5"]].forEach(([name, colour], k) => {
+      const [dx, dy] = [34 * right[k], -34 * above[k]];
+      pen.strokeStyle = pen.fillStyle = colour;
+      pen.beginPath(), pen.moveTo(48, base - 30), pen.lineTo(48 + dx, base - 30 + dy), pen.stroke();
+      pen.fillText(name, 48 + 1.25 * dx, base - 30 + 1.25 * dy);
+    });
+    const pixels = (FOCAL * height) / 2 / state.distance;
+    const power = 10 ** Math.floor(Math.log10(150 / pixels));
+    const length = [5, 2, 1].map((k) => k * power).find((metres) => metres * pixels <= 150) ?? power;
+    const [from, to] = [width - 16 - length * pixels, width - 16];
+    pen.strokeStyle = pen.fillStyle = ink;
+    pen.beginPath(), pen.moveTo(from, base - 5), pen.lineTo(from, base), pen.lineTo(to, base), pen.lineTo(to, base - 5), pen.stroke();
+    pen.fillText(`${Number(length.toPrecision(1))} m`, (from + to) / 2, base - 12);
+    state.picked.forEach(({ p, name }, k) => {
+      const [u, v, w] = [0, 1, 3].map((k) => view[k] * p[0] + view[4 + k] * p[1] + view[8 + k] * p[2] + view[12 + k]);
+      if (w <= 0) return;
+      const [x, y] = [(u / w / 2 + 0.5) * width, (0.5 - v / w / 2) * height];
+      pen.beginPath(), pen.arc(x, y, 6, 0, 7), pen.stroke();
+      const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(scene.radius / 10))));
+      const apart = k ? `; ${Math.hypot(...p.map((x, k) => x - state.picked[0].p[k])).toFixed(digits)} m apart` : "";
+      const words = `${name}: ${p.map((x, k) => (x + scene.origin[k]).toFixed(digits)).join(", ")} m${apart}`;
+      const half = pen.measureText(words).width / 2 + 6;
+      const middle = Math.min(Math.max(x, half), Math.max(width - half, half));
+      pen.fillStyle = state.isLight ? "#ffffffdd" : "#1e242fdd";
+      pen.fillRect(middle - half, y - 32, 2 * half, 20);
+      pen.fillStyle = ink;
+      pen.fillText(words, middle, y - 22);
+    });
+  };
 
   let isAsked = false;
   let draws = 0;
@@ -312,7 +509,8 @@
     canvas.width = Math.max(Math.round(canvas.clientWidth * ratio), 1);
     canvas.height = Math.max(Math.round(canvas.clientHeight * ratio), 1);
     gl.viewport(0, 0, canvas.width, canvas.height);
-    gl.clearColor(...scene.background.map((c) => c / 255), 1);
+    document.body.className = state.isLight ? "light" : "";
+    gl.clearColor(...(state.isLight ? [244, 246, 249] : scene.background).map((c) => c / 255), 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST);
     const view = viewed();
@@ -321,17 +519,19 @@
       const { program, at } = programs[layer.program];
       gl.useProgram(program);
       gl.uniformMatrix4fv(at.view, false, view);
-      gl.uniformMatrix4fv(at.model, false, layer.models[layer.poses > 1 ? Math.min(state.frame, layer.poses - 1) : 0]);
-      gl.uniform4f(at.heights_values, ...scene.heights, ...scene.intensities);
+      gl.uniformMatrix4fv(at.model, false, modelOf(layer));
+      gl.uniform4f(at.heights_values, ...heights(), ...scene.intensities);
+      gl.uniform1i(at.up, state.up);
+      gl.uniform1f(at.shade, state.isLight ? 0.8 : 1);
       gl.uniform2f(at.range, ...(layer.range ?? [0, 1]));
       gl.uniform2f(at.times, ...(layer.times ?? [0, 0]));
       gl.uniform2f(at.size, canvas.width, canvas.height);
-      gl.uniform1f(at.width, ratio * (layer.shape === "line" ? 2.5 : layer.count === 1 ? 4 * state.width : state.width));
+      gl.uniform1f(at.width, ratio * (layer.shape === "line" ? (layer.name === "truth" ? 6 : 2.5) : layer.count === 1 ? 4 * state.width : state.width));
       gl.uniform1i(at.mode, mode(layer));
       gl.uniform1i(at.lit, layer.shape === "ball" || layer.shape === "cube");
       gl.uniform1f(at.opacity, layer.shape === "ball" ? BALL_OPACITY : 1);
       gl.bindVertexArray(layer.array);
-      gl.vertexAttrib3f(1, ...layer.colour.map((c) => c / 255));
+      gl.vertexAttrib3f(1, ...(state.isLight && Math.min(...layer.colour) > 200 ? [0.1, 0.13, 0.19] : layer.colour.map((c) => c / 255)));
       if (layer.axes) layer.axes.forEach((axis, k) => gl.vertexAttrib3f(3 + k, ...axis));
       if (layer.shape === "points") gl.drawArrays(gl.POINTS, 0, layer.count);
       else if (layer.shape === "line") gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, layer.count - 1);
@@ -340,6 +540,19 @@
     const visible = scene.layers.filter(isVisible);
     const balls = visible.filter((layer) => layer.shape === "ball");
     visible.forEach((layer) => (points += layer.count));
+    if (state.grid) {
+      const { program, at } = programs.points;
+      gl.useProgram(program);
+      gl.uniformMatrix4fv(at.view, false, view);
+      gl.uniformMatrix4fv(at.model, false, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
+      gl.uniform1i(at.mode, 0);
+      gl.uniform1i(at.lit, 0);
+      gl.uniform1f(at.opacity, 1);
+      gl.uniform1f(at.shade, 1);
+      gl.bindVertexArray(grid.array);
+      gl.vertexAttrib3f(1, ...(state.isLight ? [0.8, 0.83, 0.87] : [0.17, 0.2, 0.25]));
+      gl.drawArrays(gl.LINES, 0, grid.count);
+    }
     visible.filter((layer) => layer.shape !== "ball").forEach(drawLayer);
     // What lies behind ellipsoids shows through the nearest of them: a first pass finds its depth.
     gl.colorMask(false, false, false, false);
@@ -350,14 +563,18 @@
     balls.forEach(drawLayer);
     gl.disable(gl.BLEND);
     gl.depthFunc(gl.LESS);
-    const legend = { height: [...scene.heights.map((z) => z + scene.origin[2]), " m"], intensity: [...scene.intensities, ""], time: [0, 1, ""] }[state.mode];
+    const legend = { height: [...heights().map((z) => z + scene.origin[state.up]), " m"], intensity: [...scene.intensities, ""], time: [0, 1, ""] }[state.mode];
     $("legend").hidden = !legend;
     if (legend) [$("low").textContent, $("high").textContent] = [0, 1].map((k) => legend[k].toPrecision(3) + legend[2]);
     $("counter").textContent = frames ? `${state.frame + 1} of ${frames}` : "";
     $("label").textContent = scene.frames[state.frame] ?? "";
+    $("follow").setAttribute("aria-pressed", state.follow);
+    drawOver(view, ratio);
     Object.assign(document.body.dataset, { state: "ready", frame: state.frame, draws: ++draws, points, error: gl.getError() });
   };
-  $("ramp").style.background = `linear-gradient(90deg,${scene.palette.match(/.{6}/g).map((hex) => "#" + hex)})`;
   window.onresize = draw;
-  draw();
+  drawGrid();
+  fit(home());
+  // A drive begins to play; a name that ends in #still, and a reader who wants little motion, keep the first frame.
+  if (sensor && location.hash !== "#still" && !matchMedia("(prefers-reduced-motion: reduce)").matches) follow(true), play(true);
 })();

@@ -53,6 +53,8 @@ pub struct Scene {
     pub(crate) title: String,
     pub(crate) about: [f64; 3],
     pub(crate) paint: Paint,
+    /// What the values of layers are.
+    pub(crate) values: &'static str,
     pub(crate) frame_ms: u32,
     pub(crate) frames: Vec<String>,
     pub(crate) layers: Vec<Layer>,
@@ -68,6 +70,7 @@ impl Scene {
             title: title.to_owned(),
             about: [0.0; 3],
             paint,
+            values: "intensity",
             frame_ms: 100,
             frames: Vec::new(),
             layers: Vec::new(),
