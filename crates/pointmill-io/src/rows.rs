@@ -1,8 +1,10 @@
 //! What every format's reader returns.
 
 use crate::field::Field;
+use crate::las::Survey;
 use crate::warning::Warning;
 use crate::wide_column::WideColumn;
+use std::sync::Arc;
 
 /// The rows of a cloud as a format's reader returns them.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct Rows {
     /// The box that the file gives, where it gives one.
     pub(crate) bbox: Option<[[f64; 3]; 2]>,
     pub(crate) warnings: Vec<Warning>,
+    /// What a LAS file says of its points.
+    pub(crate) survey: Option<Arc<Survey>>,
 }
 
 impl Rows {
@@ -46,7 +50,7 @@ impl Rows {
 
     /// Rows with nothing else to say of them.
     pub(crate) fn new(fields: Vec<Field>, data: Vec<f32>) -> Self {
-        Self { data, fields, xyz_f64: None, wide: vec![], decimals: None, bbox: None, warnings: vec![] }
+        Self { data, fields, xyz_f64: None, wide: vec![], decimals: None, bbox: None, warnings: vec![], survey: None }
     }
 
     /// The number of columns.

@@ -6,6 +6,7 @@ use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::inspect::Seen;
+use crate::las::Survey;
 use crate::named_points::NamedPoints;
 use crate::names;
 use crate::rows::{Rows, retain_rows};
@@ -39,16 +40,18 @@ pub struct Scan {
     pub warnings: Vec<Warning>,
     /// Columns behind z of which an `f32` does not hold every value, and those with times, in
     /// order.
-    wide: Vec<Arc<WideColumn>>,
+    pub(crate) wide: Vec<Arc<WideColumn>>,
     /// The decimals of the coordinates, where they are decimal numbers.
-    decimals: Option<u8>,
+    pub(crate) decimals: Option<u8>,
+    /// What a LAS file says of its points.
+    pub(crate) survey: Option<Arc<Survey>>,
 }
 
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<(Self, Seen), IoError> {
         let columns = rows.columns();
-        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings } = rows;
+        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings, survey } = rows;
         let cloud = PointCloud::new(data, columns)
             .map_err(|e| fault!(path, ShapeMismatch, "points", "rows of 3 or more columns", e))?;
         let is_kept = |wide: &WideColumn| wide.change > 0.0 || times::is_named(&fields[wide.column].name);
@@ -70,7 +73,7 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        Ok((Self { cloud, format, fields, xyz_f64, warnings, wide, decimals }, seen))
+        Ok((Self { cloud, format, fields, xyz_f64, warnings, wide, decimals, survey }, seen))
     }
 
     /// x, y, z of every point in `f64`, with every bit that the file has.
@@ -206,6 +209,12 @@ impl Scan {
         self.fields.iter().position(|field| NAMES.iter().any(|name| field.name.eq_ignore_ascii_case(name)))
     }
 
+    /// The coordinate reference system of a LAS file whose records before the points have one: its
+    /// name in WKT, or the EPSG code of its `GeoTIFF` keys, as `EPSG:32632`.
+    pub fn crs(&self) -> Option<String> {
+        self.survey.as_ref()?.crs_name()
+    }
+
     /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].
     pub fn is_f64(&self) -> bool {
         self.xyz_f64.is_some() || self.fields[..3].iter().any(|field| field.dtype == Dtype::F64)
@@ -249,7 +258,7 @@ impl Scan {
         let (fields, warnings) = (self.fields.clone(), self.warnings.clone());
         let is_turned = |wide: &&Arc<WideColumn>| normals.as_flattened().contains(&Some(wide.column));
         let wide = self.wide.iter().filter(|wide| !is_turned(wide)).cloned().collect();
-        Self { cloud, xyz_f64, format: self.format, fields, warnings, wide, decimals: None }
+        Self { cloud, xyz_f64, format: self.format, fields, warnings, wide, decimals: None, survey: None }
     }
 
     /// The scan with every point turned up by an angle about the axis across its own direction, as
@@ -314,7 +323,7 @@ impl Scan {
             return (self, 0);
         }
         let (columns, origin) = (self.cloud.columns(), self.cloud.origin());
-        let Self { cloud, format, fields, mut xyz_f64, warnings, wide, decimals } = self;
+        let Self { cloud, format, fields, mut xyz_f64, warnings, wide, decimals, survey } = self;
         let mut data = cloud.into_data();
         retain_rows(&mut data, &kept);
         xyz_f64.iter_mut().for_each(|xyz| retain_rows(xyz, &kept));
@@ -325,7 +334,7 @@ impl Scan {
         });
         let wide = wide.collect();
         let cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(origin);
-        (Self { cloud, format, fields, xyz_f64, warnings, wide, decimals }, left_out)
+        (Self { cloud, format, fields, xyz_f64, warnings, wide, decimals, survey }, left_out)
     }
 
     /// The warnings that hold for a file of this scan in a format: casts, where it does not keep
@@ -379,7 +388,16 @@ impl From<PointCloud> for Scan {
         let (fields, origin) = (Field::of_one_type(XYZ, cloud.columns(), Dtype::F32), cloud.origin());
         let global = |p: [f32; 3]| [0, 1, 2].map(|axis| origin[axis] + f64::from(p[axis]));
         let xyz_f64 = (origin != [0.0; 3]).then(|| cloud.points().iter_xyz().flat_map(global).collect());
-        Self { cloud, format: Format::Bin, fields, xyz_f64, warnings: Vec::new(), wide: vec![], decimals: None }
+        Self {
+            cloud,
+            format: Format::Bin,
+            fields,
+            xyz_f64,
+            warnings: Vec::new(),
+            wide: vec![],
+            decimals: None,
+            survey: None,
+        }
     }
 }
 

@@ -108,6 +108,11 @@ impl WideColumn {
         if self.first.is_some() && left.is_finite() { self.whole(i) as f64 } else { left }
     }
 
+    /// Whether a value is a whole number of a column of such.
+    pub(crate) fn is_whole(&self, i: usize) -> bool {
+        self.first.is_some() && self.values[i].is_finite()
+    }
+
     /// A value of whole numbers.
     pub(crate) fn whole(&self, i: usize) -> i128 {
         self.first.unwrap_or_default() + self.values[i] as i128

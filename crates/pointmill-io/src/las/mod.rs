@@ -5,19 +5,23 @@
 //! [`Scan::xyz_f64`](crate::Scan::xyz_f64).
 //!
 //! The header, all variable length records and all extended records must be inside the file. The
-//! reader skips the data of these records, except for the record that describes the compression of
-//! the points.
+//! reader skips the data of these records, except for those that describe the compression of
+//! the points and the coordinate reference system.
 
 mod coordinates;
 mod header;
 mod layout;
 #[cfg(feature = "laz")]
 mod laz;
-
+mod survey;
 mod vlr;
 
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
+
+pub(crate) use survey::Survey;
+#[cfg(test)]
+pub(crate) use vlr::Record;
 
 /// Does nothing: without the feature `laz` there is no LAZ decoder.
 #[cfg(not(feature = "laz"))]
@@ -30,6 +34,7 @@ use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
 use header::Header;
+use std::sync::Arc;
 use vlr::Records;
 
 /// The first bytes of every LAS and LAZ file.
@@ -40,15 +45,17 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut window = Window::new(source);
     let mut header = Header::read(&mut window, bounds.salvage)?;
     let records = vlr::read(&mut window, &mut header, bounds.salvage)?;
+    let survey = Some(Arc::new(Survey::of(&records)));
     let mut is_damaged = header.is_damaged;
     let mut table = Table::new(Columns::new(&window, bounds, layout::columns(&header), header.record)?);
     if header.compressed {
         let rows = compressed(&mut window, bounds, &header, records, table)?;
-        return Ok(Rows { decimals: header.decimals(), bbox: header.bbox(), ..rows });
+        return Ok(Rows { decimals: header.decimals(), bbox: header.bbox(), survey, ..rows });
     }
     let points = declared_records(&mut window, bounds, &mut table, header.points)?;
     let into_rows = |table: Table, rest, is_damaged| {
-        let rows = Rows { decimals: header.decimals(), bbox: header.bbox(), ..table.into_rows(rest) };
+        let rows =
+            Rows { decimals: header.decimals(), bbox: header.bbox(), survey: survey.clone(), ..table.into_rows(rest) };
         rows.salvaged(points, header.points, is_damaged)
     };
     if points < header.points {

@@ -13,6 +13,33 @@ const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
 /// User id and record id of the record about the octree of a COPC file.
 const OCTREE: (&[u8], u16) = (b"copc", 1);
 
+/// The user id of records about the coordinate reference system.
+const CRS: &[u8] = b"LASF_Projection";
+
+/// A record about the coordinate reference system.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    /// The record id.
+    pub(crate) id: u16,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Record {
+    /// Record ids: the text of the system, and the keys of `GeoTIFF`.
+    pub(crate) const WKT: u16 = 2112;
+    pub(crate) const KEYS: u16 = 34735;
+
+    /// Whether the head of a record, extended or not, is of one about the system.
+    fn is_crs(head: &[u8]) -> bool {
+        head[2..18].strip_prefix(CRS).is_some_and(|rest| rest[0] == 0)
+    }
+
+    /// The record of a head with its data.
+    fn new(head: &[u8]) -> Self {
+        Self { id: u16_at(head, 18), data: vec![] }
+    }
+}
+
 /// The data of the records that are read.
 #[derive(Debug, Default)]
 pub(super) struct Records {
@@ -20,6 +47,8 @@ pub(super) struct Records {
     pub(super) packing: Option<Vec<u8>>,
     /// About the octree of a COPC file.
     pub(super) octree: Option<Vec<u8>>,
+    /// About the coordinate reference system, in order.
+    pub(super) crs: Vec<Record>,
 }
 
 /// Skips the records before the points. Returns the data of those about compression and the octree,
@@ -42,6 +71,7 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         let user = head[2..18].split(|&b| b == 0).next().unwrap_or_default();
         let kind = (user, u16_at(head, 18));
         let (about_packing, about_octree) = (kind == PACKING, kind == OCTREE);
+        let crs = Record::is_crs(head).then(|| Record::new(head));
         let length = u16_at(head, 20);
         let room = room - VLR_HEAD as u64;
         if u64::from(length) > room {
@@ -59,6 +89,9 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         } else if about_octree && header.compressed && records.octree.is_none() {
             let taken = window.bytes(usize::from(length))?;
             records.octree = Some(window.at(&taken).to_vec());
+        } else if let Some(record) = crs {
+            let taken = window.bytes(usize::from(length))?;
+            records.crs.push(Record { data: window.at(&taken).to_vec(), ..record });
         } else {
             window.skip(u64::from(length))?;
         }
