@@ -19,7 +19,7 @@ pub struct FrameArgs {
     )]
     frames: FrameRange,
     /// Of these take the first, and each N-th after it
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = every)]
     every: NonZeroUsize,
 }
 
@@ -28,4 +28,8 @@ impl FrameArgs {
     pub const fn frames(&self) -> Frames {
         Frames { range: self.frames, every: self.every }
     }
+}
+
+fn every(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a whole number, 1 or more".to_owned())
 }

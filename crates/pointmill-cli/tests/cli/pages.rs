@@ -46,7 +46,10 @@ fn every_command_writes_a_page() {
         assert!([0, 6].contains(&done.code), "{args}: {}{}", done.out, done.err);
         assert_eq!(contents(&scene(&path)), (layers.into(), frames), "{args}");
         let first = fs::read(&path).unwrap();
-        assert!(String::from_utf8_lossy(&first).contains(&format!("{args} page.html</p>")), "{args}");
+        let words = args.replace("d/", "");
+        let told = String::from_utf8_lossy(&first);
+        let line = told.split_once("<p id=\"command\">").and_then(|(_, rest)| rest.split_once("</p>")).unwrap().0;
+        assert!(line.starts_with("pointmill ") && line.contains(&words) && line.contains("page.html"), "{line}");
         run(at, &format!("{args} page.html"));
         assert!(first == fs::read(&path).unwrap(), "{args}");
     }
