@@ -95,7 +95,7 @@ impl Scans {
     pub(crate) fn push(&mut self, name: &str, scan: Option<&Scan>) -> Result<(), Failure> {
         let number = self.count;
         self.count += 1;
-        if self.every.is_none_or(|every| number % every != 0) {
+        if self.every.is_none_or(|every| !number.is_multiple_of(every)) {
             return Ok(());
         }
         let nothing = PointCloud::new(Vec::new(), 3).map_err(Error::from)?;
@@ -112,7 +112,7 @@ impl Scans {
         let every = self.every.unwrap_or(1);
         if every > 1 {
             let shown = poses.len().div_ceil(every);
-            stderr::note(&format!("--visualize {}: {shown} frames, one of every {every} scans", path.display()));
+            stderr::note(format!("--visualize {}: {shown} frames, one of every {every} scans", path.display()));
         }
         let shown: Vec<Pose> = poses.iter().copied().step_by(every).collect();
         save_scene(path, &self.drive.finish(title, map, &shown))
