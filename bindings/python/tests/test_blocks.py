@@ -85,9 +85,9 @@ def test_a_store_has_the_files_of_a_folder(tmp_path):
     assert opened.grid().mean.tolist() == maps[1].grid().mean.tolist() and "memory://map" in repr(opened)
     part = next(file for file in store.files if file.startswith("blocks/"))
     store.files[part] = store.files[part][:-1]
-    with pytest.raises(ValueError, match=f"memory://map/{part}: part: wanted the file that the row of"):
+    with pytest.raises(ValueError, match=f"memory://map/{part}: part: expected the file that the row of"):
         opened.finish()
-    with pytest.raises(ValueError, match="memory://map/map.json: cells: wanted 16, found 8"):
+    with pytest.raises(ValueError, match="memory://map/map.json: cells: expected 16, got 8"):
         ndt.BlockMap(store, resolution=2.0, block=32.0)
     store.write = lambda file, copy: (_ for _ in ()).throw(PermissionError("no more room"))
     with pytest.raises(PermissionError, match="memory://map/blocks/.*no more room"):
@@ -157,7 +157,7 @@ def test_all_inputs_share_the_origin_of_the_map(tmp_path):
         blocks = ndt.BlockMap(tmp_path / name, resolution=2.0, block=16.0, origin=origin)
         for i in order:
             blocks.add(f"tile {i}", tile[i])
-        with pytest.raises(ValueError, match="block: wanted the cells of its inputs, found none; merge the block"):
+        with pytest.raises(ValueError, match="block: expected the cells of its inputs, got none; merge the block"):
             blocks.grid()
         for block in blocks.blocks:
             blocks.merge(block)
@@ -168,7 +168,7 @@ def test_all_inputs_share_the_origin_of_the_map(tmp_path):
         np.testing.assert_array_equal(getattr(whole, array), getattr(all_blocks, array))
     near = blocks.grid(origin[None] + [90.0, -50.0, 0.0], reach=20.0)
     assert 0 < len(near) < len(whole)
-    with pytest.raises(ValueError, match=r"map.json: origin: wanted \[0.0,0.0,0.0\], found \[515000.0"):
+    with pytest.raises(ValueError, match=r"map.json: origin: expected \[0.0,0.0,0.0\], got \[515000.0"):
         ndt.BlockMap(tmp_path / "a", resolution=2.0, block=16.0)
     with pytest.raises(ValueError, match="^origin: expected 3 numbers"):
         ndt.BlockMap(tmp_path / "c", resolution=2.0, origin=[1.0, 2.0])
@@ -192,9 +192,9 @@ def test_points_are_moved_by_the_poses_of_their_times(tmp_path):
     wanted[7] = np.nan
     np.testing.assert_allclose(found, wanted, atol=1e-6)
     for arguments, error in (
-        ((poses[:1], times[:1]), "poses: times: wanted two poses with times, or more, found 1 with times"),
+        ((poses[:1], times[:1]), "poses: times: expected two poses with times, or more, got 1 with times"),
         ((poses, times[::-1]), "^times: expected 4 times that ascend"),
-        ((poses, times, 4), "wanted a pose for input 4"),
+        ((poses, times, 4), "expected a pose for input 4"),
     ):
         with pytest.raises(ValueError, match=error):
             pointmill.deskew(scan, *arguments)
@@ -206,7 +206,7 @@ def test_points_are_moved_by_the_poses_of_their_times(tmp_path):
 def test_what_does_not_go_is_refused(tmp_path):
     blocks = ndt.BlockMap(tmp_path / "map", resolution=2.0)
     assert (blocks.resolution, blocks.block) == (2.0, 128.0)
-    with pytest.raises(ValueError, match="map.json: cells: wanted 32, found 64"):
+    with pytest.raises(ValueError, match="map.json: cells: expected 32, got 64"):
         ndt.BlockMap(tmp_path / "map", resolution=2.0, block=64.0)
     with pytest.raises(FileNotFoundError):
         ndt.BlockMap(tmp_path / "none")
@@ -241,9 +241,9 @@ def test_bags_are_sequences_of_scans(tmp_path):
     np.testing.assert_allclose(moved.points[:, :3] + np.float32([100, 0, -5]), clouds[0].points[:, :3], atol=1e-4)
     with pytest.raises(IndexError):
         bag[3]
-    with pytest.raises(ValueError, match="topic: wanted `/none`"):
+    with pytest.raises(ValueError, match="topic: expected `/none`"):
         pointmill.read_bag(path, "/none")
-    with pytest.raises(ValueError, match="clouds: wanted one message"):
+    with pytest.raises(ValueError, match="clouds: expected one message"):
         pointmill.read(path)
     (tmp_path / "cut.mcap").write_bytes(path.read_bytes()[:-2000])
     cut = pointmill.read_bag(tmp_path / "cut.mcap")
@@ -279,7 +279,7 @@ def test_nothing_leads_out_of_a_map_or_is_waited_for(tmp_path):
         shutil.move(file, victim)
         for make, kind in ((lambda: os.symlink(victim, file), "a symbolic link"), (lambda: os.mkfifo(file), "a FIFO")):
             make()
-            with pytest.raises((OSError, ValueError), match=f"{file.name}: file: wanted a regular file, found {kind}; move it away"):
+            with pytest.raises((OSError, ValueError), match=f"{file.name}: file: expected a regular file, got {kind}; move it away"):
                 step()
             os.remove(file)
         shutil.move(victim, file)

@@ -285,7 +285,7 @@ def test_origin_and_deskewed_sweeps_are_those_of_one_process(cluster, drive):
     assert rows.count() == 5 and ndt.BlockMap(drive / "shuffled").origin == (515_000, 4_918_000, 0)
     rows = build_ndt(drive / "survey", poses=drive / "tum.txt", deskew="on", out=drive / "on", **SETTINGS).take_all()
     (error,) = [row["error"] for row in rows if row["status"] == "failed"]
-    assert error.startswith(str(drive / "survey" / "3.ply")) and ": times: wanted a column named t, time, timestamp or the like" in error
+    assert error.startswith(str(drive / "survey" / "3.ply")) and ": times: expected a column named t, time, timestamp or the like" in error
     with pytest.raises(ValueError, match="^deskew on: expected poses with times .*, got poses without: poses"):
         build_ndt(drive / "survey", poses=poses, deskew="on", out=drive / "on", **SETTINGS)
     with pytest.raises(ValueError, match="map.json: origin: wanted"):
@@ -356,10 +356,10 @@ def test_poses_that_do_not_fit_the_inputs_are_rows_with_their_errors(cluster, dr
 
     done = ("done", 5000, None)
     few = build(tiles, poses[:2], "few")
-    assert few == {"0.bin": done, "1.bin": done, "2.bin": ("failed", 0, "poses: poses: wanted a pose for input 2 (from 0), found 2 poses")}
+    assert few == {"0.bin": done, "1.bin": done, "2.bin": ("failed", 0, "poses: poses: expected a pose for input 2 (from 0), got 2 poses")}
     pointmill.write_poses(drive / "many.txt", poses[:5])
     many = build(tiles, drive / "many.txt", "many")
-    assert many.pop("many.txt")[0::2] == ("failed", f"{drive / 'many.txt'}: poses: wanted 3, one for each input, found 5")
+    assert many.pop("many.txt")[0::2] == ("failed", f"{drive / 'many.txt'}: poses: expected 3, one for each input, got 5")
     assert many == {"0.bin": done, "1.bin": done, "2.bin": done}
     times = 100 + 0.1 * np.arange(3)
     with pytest.raises(ValueError, match="^poses: expected 3 times that ascend"):
@@ -374,7 +374,7 @@ def test_poses_that_do_not_fit_the_inputs_are_rows_with_their_errors(cluster, dr
     # A pose for a time at which nothing was measured; no pose for the second cloud.
     found = build(drive / "drive.mcap", (poses[:3], np.array([times[0], times[1] + 0.05, times[2]])), "by stamp")
     assert [found[f"drive.mcap#{i:06}"][:2] for i in range(3)] == [("done", 500), ("failed", 0), ("done", 500)]
-    assert found["drive.mcap#000001"][2] == "poses: poses: wanted a pose within 0.001 s of the stamp 100.100000, found 3 poses"
+    assert found["drive.mcap#000001"][2] == "poses: poses: expected a pose within 0.001 s of the stamp 100.100000, got 3 poses"
 
 
 def test_the_origin_of_a_bag_is_that_of_its_first_cloud(cluster, drive):
@@ -433,7 +433,7 @@ def test_a_worker_needs_at_most_four_times_its_largest_input(cluster, drive):
 def test_bad_arguments_and_settings_end_the_job(cluster, drive):
     with pytest.raises(ValueError, match="0.bin and .*0.bin: expected inputs of different names, got one input twice"):
         build_ndt([drive / "tiles/0.bin"] * 2, out=drive / "twice", **SETTINGS)
-    with pytest.raises(ValueError, match="map.json: cells: wanted 64, found 16"):
+    with pytest.raises(ValueError, match="map.json: cells: expected 64, got 16"):
         build_ndt(drive / "tiles", out=drive / "plain", resolution=2.0)
     with pytest.raises(ValueError, match="concurrency: expected at least 1"):
         build_ndt(drive / "tiles", out=drive / "twice", concurrency=0, **SETTINGS)

@@ -180,7 +180,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let name = |i: usize| format!("sweep_{i:03}.{format}");
     if let Some(other) = other_sweep(out, &(0..sweeps).map(name).collect::<Vec<_>>()) {
         return refuse(&format!(
-            "a folder without sweeps of another drive, found {other}; remove them, or use another folder"
+            "a folder without sweeps of another drive, got {other}; remove them, or use another folder"
         ));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;

@@ -152,7 +152,7 @@ pub fn write_result(to: impl Destination, result: &impl NamedArrays, report: &im
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-voxels.npz", std::process::id()));
 /// write_npz(&path, &[("coords", ArrayView::i32(&[2, 3], &[0; 6])), ("num_points", ArrayView::i32(&[3], &[1; 3]))])?;
 /// let error = read_result(&path, ResultKind::Voxels).unwrap_err().to_string();
-/// assert!(error.ends_with("array `num_points`: shape: wanted [V], V = 2 as in `coords`, found i32 [3]"));
+/// assert!(error.ends_with("array `num_points`: shape: expected [V], V = 2 as in `coords`, got i32 [3]"));
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```

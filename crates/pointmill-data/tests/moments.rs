@@ -87,17 +87,17 @@ fn tables_that_would_not_be_read_are_not_written() {
     let path = folder.path().join("map.arrow");
     type Break = fn(&mut NdtMomentsTable);
     let broken: [(&str, Break); 9] = [
-        ("row 1: wanted a cell after (-50, -50, 0) by (z, y, x), found (-50, -50, 0)", |t| t.cells[1].0 = t.cells[0].0),
-        ("row 3: wanted a cell after (-47, -50, 0) by (z, y, x), found (-48, -50, 0)", |t| t.cells.swap(2, 3)),
-        ("column `y`, row 2: wanted from -1048576 to 1048575, found 1048576", |t| t.cells[2].0[1] = MAX_CELL),
-        ("column `count`, row 4: wanted from 1 to 33554431, found 0", |t| t.cells[4].1.count = 0),
-        ("column `count`, row 4: wanted from 1 to 33554431, found 33554432", |t| t.cells[4].1.count = MAX_COUNT + 1),
-        ("column `xx`, row 0: wanted from 0 to 274877906944 for 1 points, found -1", |t| t.cells[0].1.products[0] = -1),
-        ("column `yz`, row 0: wanted from -274877906944", |t| t.cells[0].1.products[4] = i64::MIN),
-        ("column `sum_z`, row 0: wanted from -524288 to 524288 for 1 points, found 524289", |t| {
+        ("row 1: expected a cell after (-50, -50, 0) by (z, y, x), got (-50, -50, 0)", |t| t.cells[1].0 = t.cells[0].0),
+        ("row 3: expected a cell after (-47, -50, 0) by (z, y, x), got (-48, -50, 0)", |t| t.cells.swap(2, 3)),
+        ("column `y`, row 2: expected from -1048576 to 1048575, got 1048576", |t| t.cells[2].0[1] = MAX_CELL),
+        ("column `count`, row 4: expected from 1 to 33554431, got 0", |t| t.cells[4].1.count = 0),
+        ("column `count`, row 4: expected from 1 to 33554431, got 33554432", |t| t.cells[4].1.count = MAX_COUNT + 1),
+        ("column `xx`, row 0: expected from 0 to 274877906944 for 1 points, got -1", |t| t.cells[0].1.products[0] = -1),
+        ("column `yz`, row 0: expected from -274877906944", |t| t.cells[0].1.products[4] = i64::MIN),
+        ("column `sum_z`, row 0: expected from -524288 to 524288 for 1 points, got 524289", |t| {
             t.cells[0].1.sum[2] = 524_289;
         }),
-        ("points: wanted 15 in cells and 3 not finite, found 17 of both", |t| t.points -= 1),
+        ("points: expected 15 in cells and 3 not finite, got 17 of both", |t| t.points -= 1),
     ];
     for (message, break_it) in broken {
         let mut table = table(5);
@@ -169,10 +169,10 @@ fn other_columns_and_metadata_are_named() {
         assert_eq!(e.to_string(), format!("{}: {message}", path.display()));
     };
     for (k, column, class, message) in [
-        (5, ("sum_q", Dtype::I64), "MissingField", "column 5: wanted `sum_y`, found `sum_q`"),
-        (2, ("z", Dtype::I64), "DtypeMismatch", "column `z`: wanted i32, found i64"),
-        (2, ("z", Dtype::U32), "DtypeMismatch", "column `z`: wanted i32, found u32"),
-        (3, ("count", Dtype::I32), "DtypeMismatch", "column `count`: wanted u32, found i32"),
+        (5, ("sum_q", Dtype::I64), "MissingField", "column 5: expected `sum_y`, got `sum_q`"),
+        (2, ("z", Dtype::I64), "DtypeMismatch", "column `z`: expected i32, got i64"),
+        (2, ("z", Dtype::U32), "DtypeMismatch", "column `z`: expected i32, got u32"),
+        (3, ("count", Dtype::I32), "DtypeMismatch", "column `count`: expected u32, got i32"),
     ] {
         let mut parts = parts();
         parts.0[k] = column;
@@ -183,25 +183,25 @@ fn other_columns_and_metadata_are_named() {
     let mut more = parts();
     more.0.push(("more", Dtype::I32));
     rewritten(&path, &more, 5);
-    assert!(read_ndt_moments(&path).unwrap_err().to_string().contains("schema: wanted 13 columns, found 14 columns"));
+    assert!(read_ndt_moments(&path).unwrap_err().to_string().contains("schema: expected 13 columns, got 14 columns"));
     let mut less = parts();
     less.0.pop();
     rewritten(&path, &less, 5);
-    assert!(read_ndt_moments(&path).unwrap_err().to_string().contains("schema: wanted 13 columns, found 12 columns"));
+    assert!(read_ndt_moments(&path).unwrap_err().to_string().contains("schema: expected 13 columns, got 12 columns"));
     for (class, key, value, message) in [
-        ("UnsupportedFormat", "format", "x\x1b", r"metadata `format`: wanted `pointmill.ndt.moments`, found `x\u{1b}`"),
-        ("UnsupportedFormat", "version", "1", "metadata `version`: wanted `2`, found `1`"),
-        ("BadHeader", "inv", "+0555555", "metadata `inv`: wanted 8 lower-case hexadecimal digits, found `+0555555`"),
-        ("BadHeader", "inv", "7fc00000", "metadata `inv`: wanted a normal f32 above 0, found NaN"),
-        ("BadHeader", "inv", "00000001", "metadata `inv`: wanted a normal f32 above 0, found 1e-45"),
+        ("UnsupportedFormat", "format", "x\x1b", r"metadata `format`: expected `pointmill.ndt.moments`, got `x\u{1b}`"),
+        ("UnsupportedFormat", "version", "1", "metadata `version`: expected `2`, got `1`"),
+        ("BadHeader", "inv", "+0555555", "metadata `inv`: expected 8 lower-case hexadecimal digits, got `+0555555`"),
+        ("BadHeader", "inv", "7fc00000", "metadata `inv`: expected a normal f32 above 0, got NaN"),
+        ("BadHeader", "inv", "00000001", "metadata `inv`: expected a normal f32 above 0, got 1e-45"),
         (
             "BadHeader",
             "inv",
             "3f800000",
-            "metadata `resolution`: wanted `1.0`, as `inv` says, found `0.30000000715255754`",
+            "metadata `resolution`: expected `1.0`, as `inv` says, got `0.30000000715255754`",
         ),
-        ("BadHeader", "points", "-1", "metadata `points`: wanted a number below 2^64, found `-1`"),
-        ("SizeMismatch", "points", "19", "points: wanted 15 in cells and 3 not finite, found 19 of both"),
+        ("BadHeader", "points", "-1", "metadata `points`: expected a number below 2^64, got `-1`"),
+        ("SizeMismatch", "points", "19", "points: expected 15 in cells and 3 not finite, got 19 of both"),
     ] {
         let mut parts = parts();
         parts.1.iter_mut().filter(|(name, _)| *name == key).for_each(|entry| entry.1 = value.into());
@@ -212,14 +212,14 @@ fn other_columns_and_metadata_are_named() {
         let mut parts = parts();
         parts.1.retain(|(name, _)| *name != key);
         rewritten(&path, &parts, 5);
-        wrong("MissingField", &format!("metadata: wanted the key `{key}`, found none"));
+        wrong("MissingField", &format!("metadata: expected the key `{key}`, got none"));
     }
     let mut twice = parts();
     twice.1.push(("points", "18".to_owned()));
     rewritten(&path, &twice, 5);
-    wrong("BadHeader", "metadata `points`: wanted one value, found two");
+    wrong("BadHeader", "metadata `points`: expected one value, got two");
     rewritten(&path, &parts(), 3);
-    wrong("SizeMismatch", "points: wanted 6 in cells and 3 not finite, found 18 of both");
+    wrong("SizeMismatch", "points: expected 6 in cells and 3 not finite, got 18 of both");
     for (class, bytes) in [("BadHeader", &b"\x93NUMPY\x01\x00"[..]), ("Truncated", b"")] {
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(read_ndt_moments(&path).unwrap_err().class(), class);

@@ -19,9 +19,9 @@ fn poses_of_a_log_are_found_and_read() {
     assert!(times.contains(&315_966_265.259_836));
     let folder = tempfile::tempdir().unwrap();
     let e = write_poses(folder.path().join("a"), &poses, PoseFormat::Argoverse2).unwrap_err();
-    assert!(e.to_string().ends_with("format: wanted kitti, tum, matrix, xyzrpy, found argoverse2"), "{e}");
+    assert!(e.to_string().ends_with("format: expected kitti, tum, matrix, xyzrpy, got argoverse2"), "{e}");
     let e = read_poses(&sweep, &PoseOptions::default()).unwrap_err();
-    assert!(e.to_string().contains("column `timestamp_ns`: wanted timestamp_ns, qw"), "{e}");
+    assert!(e.to_string().contains("column `timestamp_ns`: expected timestamp_ns, qw"), "{e}");
     let scan = read(&sweep, &ReadOptions::default()).unwrap();
     assert_eq!((scan.cloud.len(), scan.cloud.columns()), (99_229, 6));
     assert!(scan.times().unwrap().seconds.iter().all(|t| *t < 0.11));

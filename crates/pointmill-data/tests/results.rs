@@ -126,28 +126,28 @@ fn damaged_maps_are_named() {
     let nine = [0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0].repeat(v);
     let f64s = |shape: &[usize]| Some(ArrayView::f64(shape, &nine));
     for (name, replaced, class, message) in [
-        ("mean", None, "MissingField", "arrays: wanted `mean`, found `coords`, `counts`,"),
+        ("mean", None, "MissingField", "arrays: expected `mean`, got `coords`, `counts`,"),
         (
             "mean",
             Some(ArrayView::f64(&[1, 3], &[0.0; 3])),
             "ShapeMismatch",
-            "array `mean`: shape: wanted [V, 3], V = 40 as in `coords`, found f64 [1, 3]",
+            "array `mean`: shape: expected [V, 3], V = 40 as in `coords`, got f64 [1, 3]",
         ),
         (
             "resolution",
             Some(ArrayView::f64(&[1], &[-1.0])),
             "BadValue",
-            "resolution: wanted the edge of a cell, found -1.0",
+            "resolution: expected the edge of a cell, got -1.0",
         ),
-        ("covariance", f64s(&[v, 3, 3]), "BadValue", "array `covariance`: wanted symmetric matrices, found [0.0, 1.0,"),
+        ("covariance", f64s(&[v, 3, 3]), "BadValue", "array `covariance`: expected symmetric matrices, got [0.0, 1.0,"),
         (
             "inv_covariance",
             f64s(&[v, 9]),
             "ShapeMismatch",
-            "array `inv_covariance`: shape: wanted [V, 3, 3], V = 40 as in `coords`, found f64 [40, 9]",
+            "array `inv_covariance`: shape: expected [V, 3, 3], V = 40 as in `coords`, got f64 [40, 9]",
         ),
-        ("coords", f64s(&[3 * v, 3]), "DtypeMismatch", "array `coords`: element type: wanted i32, found f64 [120, 3]"),
-        ("report", Some(ArrayView::u8(&[2], b"[]")), "BadValue", "array `report`: wanted JSON, found invalid length 0"),
+        ("coords", f64s(&[3 * v, 3]), "DtypeMismatch", "array `coords`: element type: expected i32, got f64 [120, 3]"),
+        ("report", Some(ArrayView::u8(&[2], b"[]")), "BadValue", "array `report`: expected JSON, got invalid length 0"),
     ] {
         write_ndt_map(&path, &cells, &lattice).unwrap();
         change(&path, name, replaced);
@@ -174,20 +174,20 @@ fn numbers_that_no_map_has_are_refused() {
     let near = [0.0; 3];
     assert_eq!(told(&|_| {}, [1e12, 0.0, -1e12]), "it is read");
     for bad in [f64::NAN, f64::INFINITY, -1e-9] {
-        let wanted = "BadValue: m: array `eigenvalues`: wanted finite numbers of at least 0, found [";
+        let wanted = "BadValue: m: array `eigenvalues`: expected finite numbers of at least 0, got [";
         let found = told(&|cells| cells.eigenvalues[2][1] = bad, near);
         assert!(found.starts_with(wanted) && found.ends_with(" in row 2"), "{found}");
-        let wanted = "BadValue: m: array `covariance`: wanted finite numbers, none below 0 on the diagonal, found [";
+        let wanted = "BadValue: m: array `covariance`: expected finite numbers, none below 0 on the diagonal, got [";
         for entry in [0, 3, 5] {
             assert!(told(&|cells| cells.covariance[1][entry] = bad, near).starts_with(wanted), "{entry}");
         }
     }
     assert!(told(&|cells| cells.covariance[1][1] = f64::INFINITY, near).contains("array `covariance`"));
     assert!(
-        told(&|cells| cells.normal[0][2] = f64::NAN, near).contains("array `normal`: wanted finite numbers, found ")
+        told(&|cells| cells.normal[0][2] = f64::NAN, near).contains("array `normal`: expected finite numbers, got ")
     );
     let wanted =
-        "BadValue: m: array `origin`: wanted at most 1e12 m from zero along each axis, found [1e300, 0.0, 0.0]";
+        "BadValue: m: array `origin`: expected at most 1e12 m from zero along each axis, got [1e300, 0.0, 0.0]";
     assert_eq!(told(&|_| {}, [1e300, 0.0, 0.0]), wanted);
 }
 
@@ -295,35 +295,35 @@ fn results_that_do_not_fit_are_named() {
         (e.class(), e.to_string().replacen(&format!("{}: ", path.display()), "", 1))
     };
     for (arrays, class, message) in [
-        (voxels()[..1].to_vec(), "MissingField", "arrays: wanted `num_points`, found `coords`"),
+        (voxels()[..1].to_vec(), "MissingField", "arrays: expected `num_points`, got `coords`"),
         (
             [voxels(), vec![("mean", floats(&[2, 3]))]].concat(),
             "ShapeMismatch",
-            "array `mean`: shape: wanted [V, C], V = 2 as in `coords`, C = 4 as in `voxels`, found f32 [2, 3]",
+            "array `mean`: shape: expected [V, C], V = 2 as in `coords`, C = 4 as in `voxels`, got f32 [2, 3]",
         ),
         (
             [voxels(), vec![("mean", ArrayView::f64(&[2, 4], &[0.0; 8]))]].concat(),
             "DtypeMismatch",
-            "array `mean`: element type: wanted f32 or f16, found f64 [2, 4]",
+            "array `mean`: element type: expected f32 or f16, got f64 [2, 4]",
         ),
         (
             [voxels(), vec![("point_to_voxel", ints(&[2, 1]))]].concat(),
             "ShapeMismatch",
-            "array `point_to_voxel`: shape: wanted [N], found i32 [2, 1]",
+            "array `point_to_voxel`: shape: expected [N], got i32 [2, 1]",
         ),
     ] {
         assert_eq!(told(ResultKind::Voxels, &arrays), (class, message.to_owned()));
     }
     // With coordinates the rows are those of occupied voxels.
     let sparse = [("pooled", floats(&[1, 2, 1, 3, 8])), ("coords", ints(&[2, 4]))];
-    let wanted = "array `pooled`: shape: wanted [R, C], found f32 [1, 2, 1, 3, 8]";
+    let wanted = "array `pooled`: shape: expected [R, C], got f32 [1, 2, 1, 3, 8]";
     assert_eq!(told(ResultKind::Pooled, &sparse), ("ShapeMismatch", wanted.into()));
     assert_eq!(
         told(ResultKind::Pooled, &[("x", ints(&[1]))]),
-        ("MissingField", "arrays: wanted `pooled`, found none".into())
+        ("MissingField", "arrays: expected `pooled`, got none".into())
     );
     assert_eq!(told(ResultKind::PointsInBoxes, &[("all", ints(&[1, 2]))]).0, "DtypeMismatch");
-    let none = "arrays: wanted one of `part`, `all`, `count`, `row_splits`, `indices`, found none";
+    let none = "arrays: expected one of `part`, `all`, `count`, `row_splits`, `indices`, got none";
     assert_eq!(told(ResultKind::PointsInBoxes, &[("x", ints(&[1]))]), ("MissingField", none.into()));
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// assert_eq!(boxes.to_f32()?, [0.5f32; 7]);
 /// assert_eq!(
 ///     boxes.as_i32().unwrap_err().to_string(),
-///     "array: element type: wanted i32, found f64 [1, 7]"
+///     "array: element type: expected i32, got f64 [1, 7]"
 /// );
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn shapes_are_checked() {
         let e = Array::new(vec![2, 3], ArrayData::U8(vec![0; 5])).unwrap_err();
-        assert_eq!(e.to_string(), "array: shape: wanted one that holds 5 values, found [2, 3]");
+        assert_eq!(e.to_string(), "array: shape: expected one that holds 5 values, got [2, 3]");
         let a = Array::new(vec![2, 3], ArrayData::U8(vec![0; 6])).unwrap();
         assert!(a.expect_shape(&[None, Some(3)]).is_ok());
         for pattern in [&[None, Some(4)][..], &[None]] {
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(a.as_f16_bits().unwrap(), [0x3c00, 0x7bff]);
         assert_eq!(a.to_f32().unwrap(), [1.0, 65504.0]);
         let e = a.into_u16().unwrap_err();
-        assert_eq!(e.to_string(), "g.npz: array `mean`: element type: wanted u16, found f16 [2]");
+        assert_eq!(e.to_string(), "g.npz: array `mean`: element type: expected u16, got f16 [2]");
         let b = Array::new(vec![], ArrayData::Bool(vec![true])).unwrap();
         assert_eq!(b.to_f64().unwrap_err().class(), "DtypeMismatch");
         let i = Array::new(vec![1], ArrayData::I64(vec![(1 << 24) + 1])).unwrap();

@@ -138,7 +138,7 @@ mod tests {
             assert_eq!(told(0, known, 4, 9), "0 values");
             assert_eq!(
                 told(24, known, 4, 9),
-                "SizeMismatch: a: length: wanted a multiple of 16 bytes (4 columns of f32), \
+                "SizeMismatch: a: length: expected a multiple of 16 bytes (4 columns of f32), \
                  found 24 bytes (remainder 8); 3 or 6 columns would fit"
             );
             assert!(told(20, known, 4, 9).ends_with("; 5 columns would fit"));
@@ -152,7 +152,7 @@ mod tests {
     fn limits_hold_with_and_without_a_length() {
         for known in [true, false] {
             assert_eq!(told(160, known, 4, 10), "40 values");
-            assert!(told(176, known, 4, 10).starts_with("LimitExceeded: a: points: wanted at most 10"));
+            assert!(told(176, known, 4, 10).starts_with("LimitExceeded: a: points: expected at most 10"));
         }
     }
 
@@ -161,6 +161,6 @@ mod tests {
         let mut reader = &[0u8; 16][..];
         let bounds = bounds(None);
         let e = read_any(&mut Source::new("a".as_ref(), &mut reader, Some(32)), &bounds).err().unwrap();
-        assert_eq!(e.to_string(), "a: data: wanted 32 bytes, found 16 bytes");
+        assert_eq!(e.to_string(), "a: data: expected 32 bytes, got 16 bytes");
     }
 }

@@ -202,7 +202,7 @@ mod tests {
         }
         assert_eq!(
             scan(Dataset::Waymo, "a.bin", &[0; 16]).unwrap_err(),
-            "SizeMismatch: a.bin: length: wanted a multiple of 24 bytes (6 columns of f32), found 16 bytes (remainder 16); 4 columns would fit"
+            "SizeMismatch: a.bin: length: expected a multiple of 24 bytes (6 columns of f32), got 16 bytes (remainder 16); 4 columns would fit"
         );
     }
 
@@ -215,16 +215,16 @@ mod tests {
         assert_eq!(scan(Dataset::Waymo, "a.npy", &bytes).unwrap(), "x y z intensity elongation nlz");
         assert_eq!(
             scan(Dataset::Kitti, "a.npy", &bytes).unwrap_err(),
-            "ShapeMismatch: a.npy: columns: wanted 4, as asked for, found 6"
+            "ShapeMismatch: a.npy: columns: expected 4, as asked for, got 6"
         );
         assert_eq!(
             scan(Dataset::Kitti, "a.ply", b"ply\n").unwrap_err(),
-            "InvalidArgument: a.ply: format: wanted bin, kitti, nuscenes, npy, as the data set kitti has, found ply"
+            "InvalidArgument: a.ply: format: expected bin, kitti, nuscenes, npy, as the data set kitti has, got ply"
         );
         let options = ReadOptions { dataset: Some(Dataset::Lyft), columns: Some(4), ..ReadOptions::default() };
         assert_eq!(
             read_from(&[0; 80][..], "a.bin", &options).unwrap_err().to_string(),
-            "a.bin: columns: wanted 5, as the data set lyft has, found 4"
+            "a.bin: columns: expected 5, as the data set lyft has, got 4"
         );
     }
 

@@ -21,7 +21,7 @@ macro_rules! classes {
         /// assert_eq!(error.class(), "SizeMismatch");
         /// assert_eq!(
         ///     error.to_string(),
-        ///     "sweep.bin: length: wanted a multiple of 16 bytes (4 columns of f32), \
+        ///     "sweep.bin: length: expected a multiple of 16 bytes (4 columns of f32), \
         ///      found 15 bytes (remainder 15); no column count from 3 to 8 fits; --salvage reads the whole points before that"
         /// );
         /// ```
@@ -166,7 +166,7 @@ fn answer(answer: &io::Error) -> String {
     format!("{text}{way_out}")
 }
 
-/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`,
+/// What every error but [`IoError::Io`] carries; shown as `path: field: expected .., got ..`,
 /// without the offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
@@ -216,7 +216,7 @@ impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.to_string_lossy();
         let [path, field, wanted, found] = [&path, &*self.field, &self.wanted, &self.found].map(escape);
-        write!(f, "{path}: {field}: wanted {wanted}, found {found}")
+        write!(f, "{path}: {field}: expected {wanted}, got {found}")
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn messages_name_all_and_escape_control_bytes() {
         let e = IoError::BadHeader(Detail::new("a\nb.npy", "descr", "text", "\x1b[31m\u{9b}red\0"));
-        assert_eq!(e.to_string(), r"a\nb.npy: descr: wanted text, found \u{1b}[31m\u{9b}red\u{0}");
+        assert_eq!(e.to_string(), r"a\nb.npy: descr: expected text, got \u{1b}[31m\u{9b}red\u{0}");
         assert_eq!((e.class(), e.path()), ("BadHeader", Path::new("a\nb.npy")));
         let e = IoError::io(Path::new("x\r"), "open")(io::Error::from(io::ErrorKind::NotFound));
         assert_eq!((e.to_string().as_str(), e.class()), (r"x\r: no such file", "Io"));

@@ -30,7 +30,7 @@ const UNPACKED: (u64, u64) = (16 << 20, 64);
 /// assert_eq!(error.class(), "LimitExceeded");
 /// assert_eq!(
 ///     error.to_string(),
-///     "-: points: wanted at most 1 (the limit `max_points`, --max-input-points), found 2"
+///     "-: points: expected at most 1 (the limit `max_points`, --max-input-points), got 2"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

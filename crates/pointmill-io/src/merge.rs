@@ -236,7 +236,7 @@ mod tests {
         };
         let (utm, gauss) = (&b"PROJCS[\"UTM 32N\",0]"[..], &b"PROJCS[\"GK 4\"]"[..]);
         let told = |a, b| merged(vec![las(a), las(b)]).unwrap_err().to_string();
-        let wanted = "1.ply: coordinate reference system: wanted that of 0.ply: UTM 32N, found";
+        let wanted = "1.ply: coordinate reference system: expected that of 0.ply: UTM 32N, found";
         assert_eq!(told(Some(utm), Some(gauss)), format!("{wanted} GK 4"));
         assert_eq!(told(Some(utm), None), format!("{wanted} none that is known"));
         assert_eq!(told(Some(utm), Some(&utm[..18])), format!("{wanted} UTM 32N, in other records"));
@@ -250,8 +250,8 @@ mod tests {
     fn differing_columns_and_no_scan_are_told() {
         let of = |n| Scan::from(PointCloud::new(vec![0.0; n], n).unwrap());
         let told = merged(vec![of(3), of(4)]).unwrap_err().to_string();
-        assert_eq!(told, "1.ply: columns: wanted the columns of 0.ply: x, y, z, found x, y, z, column3");
-        assert!(merged(vec![of(4), of(3)]).unwrap_err().to_string().starts_with("1.ply: columns: wanted the columns"));
-        assert_eq!(merged(vec![]).unwrap_err().to_string(), "merge: inputs: wanted 1 or more, found none");
+        assert_eq!(told, "1.ply: columns: expected the columns of 0.ply: x, y, z, got x, y, z, column3");
+        assert!(merged(vec![of(4), of(3)]).unwrap_err().to_string().starts_with("1.ply: columns: expected the columns"));
+        assert_eq!(merged(vec![]).unwrap_err().to_string(), "merge: inputs: expected 1 or more, got none");
     }
 }

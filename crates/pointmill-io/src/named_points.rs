@@ -254,19 +254,19 @@ mod tests {
         cloud.fields.to_mut()[4].name = "other".into();
         cloud.wide[1] = Arc::new(WideColumn::from_values(7, vec![], [1i64, 2].into_iter()));
         let told = cloud.check("a".as_ref()).unwrap_err().to_string();
-        assert_eq!(told, "a: wide: wanted 1 values of a column from 3 to 9, found 2 of column 7");
+        assert_eq!(told, "a: wide: expected 1 values of a column from 3 to 9, got 2 of column 7");
     }
 
     #[test]
     fn what_does_not_go_together_is_told() {
         let points = Points::new(&[0.0; 8], 4).unwrap();
         let told = |names: &[&str]| NamedPoints::new(points, names).check("a".as_ref()).unwrap_err().to_string();
-        assert_eq!(told(&["x", "y", "z"]), "a: fields: wanted 4, one for each column, found 3");
-        assert_eq!(told(&["x", "z", "y", "i"]), "a: fields: wanted x, y, z first, found x, z, y");
+        assert_eq!(told(&["x", "y", "z"]), "a: fields: expected 4, one for each column, got 3");
+        assert_eq!(told(&["x", "z", "y", "i"]), "a: fields: expected x, y, z first, got x, z, y");
         for bad in ["z", &"n".repeat(257)] {
-            assert!(told(&["x", "y", "z", bad]).starts_with("a: fields: wanted names that differ"), "{bad:?}");
+            assert!(told(&["x", "y", "z", bad]).starts_with("a: fields: expected names that differ"), "{bad:?}");
         }
         let cloud = NamedPoints { xyz_f64: Some(&[0.0; 3]), ..NamedPoints::new(points, &["x", "y", "z", "i"]) };
-        assert_eq!(cloud.check("a".as_ref()).unwrap_err().to_string(), "a: xyz_f64: wanted 6 values, found 3");
+        assert_eq!(cloud.check("a".as_ref()).unwrap_err().to_string(), "a: xyz_f64: expected 6 values, got 3");
     }
 }

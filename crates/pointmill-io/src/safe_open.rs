@@ -145,7 +145,7 @@ mod tests {
             let e = open_own(at(name), true).unwrap_err();
             assert!(
                 e.to_string().ends_with(&format!(
-                    "{name}: file: wanted a regular file with one name, of this user or of the folder's, found {found}; {WAY}"
+                    "{name}: file: expected a regular file with one name, of this user or of the folder's, got {found}; {WAY}"
                 )),
                 "{e}"
             );
@@ -163,12 +163,12 @@ mod tests {
         open_in_folder(&at("hard")).unwrap();
         symlink(".", at("loop")).unwrap();
         for (name, found) in [("link", "a symbolic link"), ("fifo", "a FIFO"), ("loop", "a symbolic link")] {
-            let told = format!("{name}: file: wanted a regular file, found {found}; {WAY}");
+            let told = format!("{name}: file: expected a regular file, got {found}; {WAY}");
             assert!(open_in_folder(&at(name)).unwrap_err().to_string().ends_with(&told));
         }
         assert!(is_own_folder(folder.path()).unwrap() && !is_own_folder(&at("absent")).unwrap());
         for (name, found) in [("loop", "a symbolic link"), ("victim", "a file")] {
-            let told = format!("{name}: folder: wanted a folder, found {found}; {WAY}");
+            let told = format!("{name}: folder: expected a folder, got {found}; {WAY}");
             assert!(is_own_folder(&at(name)).unwrap_err().to_string().ends_with(&told));
         }
     }

@@ -177,7 +177,7 @@ impl<'a> Source<'a> {
         let (out, rest) = self.at_most_values(count as u64, big_endian)?;
         if out.len() < count {
             let [wanted, found] = [count, out.len()].map(|n: usize| n as u64 * size_of::<T>() as u64);
-            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", found + rest as u64));
+            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", got + rest as u64));
         }
         Ok(out)
     }
@@ -294,7 +294,7 @@ mod tests {
         let mut source = Source::new(Path::new("s"), &mut reader, None);
         assert_eq!(source.values::<u16>(2, true).unwrap(), [1, 2]);
         let e = source.values::<u16>(1, true).unwrap_err();
-        assert_eq!(e.to_string(), "s: data: wanted 2 bytes, found 1 bytes");
+        assert_eq!(e.to_string(), "s: data: expected 2 bytes, got 1 bytes");
     }
 
     #[test]

@@ -277,13 +277,13 @@ mod tests {
             let mut source = Source::new("w".as_ref(), &mut reader, None);
             let mut window = Window::new(&mut source);
             let e = if header { window.header_line() } else { window.line() }.unwrap_err();
-            let told = format!("w: line 1: wanted at most {} bytes, found more", length - 1);
+            let told = format!("w: line 1: expected at most {} bytes, got more", length - 1);
             assert_eq!((e.class(), e.to_string()), ("LimitExceeded", told));
         }
         let mut reader = &vec![b'\n'; MAX_HEADER + 1][..];
         let mut source = Source::new("w".as_ref(), &mut reader, None);
         let mut window = Window::new(&mut source);
         let e = (0..=MAX_HEADER).find_map(|_| window.header_line().err()).unwrap();
-        assert_eq!(e.to_string(), format!("w: header: wanted at most {MAX_HEADER} bytes, found more"));
+        assert_eq!(e.to_string(), format!("w: header: expected at most {MAX_HEADER} bytes, got more"));
     }
 }

@@ -94,11 +94,11 @@ mod tests {
         let refused = |name: &str, format| write(name, points, &WriteOptions { format }).unwrap_err().to_string();
         assert_eq!(
             refused("no/a.las", None),
-            "no/a.las: format: wanted a name ending in .bin, .npy, .npz, .ply, .pcd, .feather, .arrow, .csv, .xyz, found `a.las`"
+            "no/a.las: format: expected a name ending in .bin, .npy, .npz, .ply, .pcd, .feather, .arrow, .csv, .xyz, got `a.las`"
         );
         assert_eq!(
             refused("a.las", Some(Format::Las)),
-            "a.las: format: wanted one that is written: bin, npy, npz, ply, pcd, feather, arrow, csv, xyz, found las"
+            "a.las: format: expected one that is written: bin, npy, npz, ply, pcd, feather, arrow, csv, xyz, got las"
         );
     }
 }

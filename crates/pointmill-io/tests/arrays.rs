@@ -128,7 +128,7 @@ np.save(f.replace('n.npz', 'f.npy'), np.asfortranarray(a.astype('>i4')))
         assert_eq!((read["s"].shape(), read["s"].as_f32().unwrap()), (&[][..], &[2.0][..]));
         assert_eq!(read.remove("z").unwrap().into_f64().unwrap(), vec![0.0; 1_000_000]);
         let e = read["h"].as_f32().unwrap_err().to_string();
-        assert!(e.ends_with(&format!("{name}: array `h`: element type: wanted f32, found f16 [2, 3, 4]")), "{e}");
+        assert!(e.ends_with(&format!("{name}: array `h`: element type: expected f32, got f16 [2, 3, 4]")), "{e}");
     }
     assert_eq!(read_npy(folder.path().join("f.npy")).unwrap().into_i32().unwrap(), (0..24).collect::<Vec<_>>());
 }

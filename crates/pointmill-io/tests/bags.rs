@@ -217,20 +217,20 @@ fn a_topic_is_found_or_named() {
     let told = |name| bag.cloud_topic(name).unwrap_err().to_string();
     assert_eq!(
         told(None),
-        "b.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found 2; choose one with --topic: /a, /b"
+        "b.mcap: topic: expected one of type sensor_msgs/PointCloud2, got 2; choose one with --topic: /a, /b"
     );
     assert_eq!(
         told(Some("/c")),
-        "b.mcap: topic: wanted `/c` of type sensor_msgs/PointCloud2, found none of this name; choose one with --topic: /a, /b"
+        "b.mcap: topic: expected `/c` of type sensor_msgs/PointCloud2, got none of this name; choose one with --topic: /a, /b"
     );
     assert_eq!(bag.clouds(Some("/b")).unwrap().len(), 1);
     let e = bag.cloud(bag.cloud_topic(Some("/b")).unwrap(), 1).unwrap_err();
-    assert_eq!(e.to_string(), "b.mcap: cloud: wanted a number below 1 of `/b`, found 1");
+    assert_eq!(e.to_string(), "b.mcap: cloud: expected a number below 1 of `/b`, got 1");
     // A bag of one cloud is a cloud.
     let scan = read_from(&one[..], "one.mcap", &ReadOptions::default()).unwrap();
     assert_eq!((scan.cloud.data(), scan.format.as_str()), (&[1.0, 2.0, 3.0][..], "mcap"));
     let told = read_from(&two[..], "two.mcap", &ReadOptions::default()).unwrap_err().to_string();
-    assert!(told.ends_with("`mcap::Bag` reads bags of several, found 2 in 2 topics"), "{told}");
+    assert!(told.ends_with("`mcap::Bag` reads bags of several, got 2 in 2 topics"), "{told}");
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("one"), &one).unwrap();
     assert_eq!(read(folder.path().join("one"), &ReadOptions::default()).unwrap(), scan);
@@ -245,31 +245,31 @@ fn bags_that_lie_are_refused() {
     let with = |parts: &[Vec<u8>]| bag::bag(parts);
     assert!(refused(b"PK\x03\x04....").starts_with("BadHeader: b.mcap: first bytes: wanted"));
     assert!(
-        refused(&with(&[message(1, 9, &data)])).ends_with("message: wanted a channel that is known, found channel 1")
+        refused(&with(&[message(1, 9, &data)])).ends_with("message: expected a channel that is known, got channel 1")
     );
     assert!(
-        refused(&with(&[channel(1, 4, "/a")])).ends_with("channel `/a`: wanted a schema that is known, found schema 4")
+        refused(&with(&[channel(1, 4, "/a")])).ends_with("channel `/a`: expected a schema that is known, got schema 4")
     );
     assert!(
         refused(&with(&[clouds(1, "/a"), channel(1, 1, "/b")]))
-            .ends_with("channel 1: wanted one topic, found `/b` too")
+            .ends_with("channel 1: expected one topic, got `/b` too")
     );
-    assert!(refused(&with(&[record(0, b"")])).ends_with("record: wanted an opcode of 1 or more, found 0"));
+    assert!(refused(&with(&[record(0, b"")])).ends_with("record: expected an opcode of 1 or more, got 0"));
     assert!(refused(&with(&[records.clone(), statistics(1, 2)])).ends_with("found 1 messages"));
     assert_eq!(refused(&with(&[records.clone(), statistics(1, 1)])), "it opens");
     assert!(refused(&[with(&[]), vec![7]].concat()).starts_with("SizeMismatch: b.mcap: last bytes"));
     assert!(refused(&with(&[plain_chunk(&plain_chunk(&records))])).ends_with("found opcode 6"));
     // Sizes.
     for (chunk, told) in [
-        (chunk("", u64::MAX, size, &records), "LimitExceeded: b.mcap: chunk unpacked: wanted at most 16777216 bytes"),
-        (chunk("", size, u64::MAX, &records), "BadHeader: b.mcap: chunk.records: wanted 18446744073709551615 bytes"),
+        (chunk("", u64::MAX, size, &records), "LimitExceeded: b.mcap: chunk unpacked: expected at most 16777216 bytes"),
+        (chunk("", size, u64::MAX, &records), "BadHeader: b.mcap: chunk.records: expected 18446744073709551615 bytes"),
         (chunk("", size + 1, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
         (chunk("", size - 1, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
         (chunk("zstd", size, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
         (chunk("lz4", size, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
         (
             chunk("gzip", size, size, &records),
-            "UnsupportedFormat: b.mcap: compression: wanted none, lz4 or zstd, found `gzip`",
+            "UnsupportedFormat: b.mcap: compression: expected none, lz4 or zstd, got `gzip`",
         ),
     ] {
         let found = refused(&with(&[chunk]));
@@ -291,12 +291,12 @@ fn bags_that_lie_are_refused() {
         assert!(told.is_none_or(|told| found[0].starts_with(told)), "{found:?}");
     }
     let twice = refused(&with(&[&known[..], &[index(1, &[(9, at), (9, at)])]].concat()));
-    assert!(twice.contains("message index: wanted each message once"), "{twice}");
+    assert!(twice.contains("message index: expected each message once"), "{twice}");
     // A checksum that is wrong.
     let mut summed = with(&[plain_chunk(&records)]);
     let sum = MAGIC.len() + record(1, &[0; 8]).len() + 9 + 24;
     summed[sum] = 1;
-    assert!(refused(&summed).starts_with("Decompress: b.mcap: chunk at byte 25: data: wanted the checksum 00000001"));
+    assert!(refused(&summed).starts_with("Decompress: b.mcap: chunk at byte 25: data: expected the checksum 00000001"));
 }
 
 /// A chunk of the records and some zeros of another topic, packed into blocks of zstd of which each
@@ -343,7 +343,7 @@ fn all_chunks_together_may_unpack_to_so_much() {
     let bytes = bag::bag(&overlapping(5, 2, 4 << 20));
     let used = allocation_counter::measure(|| {
         let found = refused(&bytes);
-        let wanted = "LimitExceeded: b.mcap: chunks unpacked: wanted at most 16777216 bytes (16 MiB or 64 times the file; --max-decoded-bytes allows more), found ";
+        let wanted = "LimitExceeded: b.mcap: chunks unpacked: expected at most 16777216 bytes (16 MiB or 64 times the file; --max-decoded-bytes allows more), got ";
         assert!(found.starts_with(wanted), "{found}");
     });
     assert!(used.bytes_total < 1 << 20, "{} bytes", used.bytes_total);
@@ -376,7 +376,7 @@ fn chunks_that_overlap_in_time_are_unpacked_once() {
     // before any is.
     let limits = Limits { max_memory: Some(7 << 20), ..Limits::default() };
     let e = Bag::new(Cursor::new(bytes), "b.mcap", &limits).unwrap_err();
-    let wanted = "b.mcap: chunks unpacked for the clouds of `/a` in the order of their times: wanted at most 16777216 bytes (16 MiB or";
+    let wanted = "b.mcap: chunks unpacked for the clouds of `/a` in the order of their times: expected at most 16777216 bytes (16 MiB or";
     assert!(e.class() == "LimitExceeded" && e.to_string().starts_with(wanted), "{e}");
 }
 
@@ -398,7 +398,7 @@ fn a_bag_is_open_while_it_is_read_from() {
     std::fs::rename(&other, &path).unwrap();
     let e = bags[0].clouds(None).unwrap().next().unwrap().unwrap_err();
     let wanted =
-        ": file: wanted the one that was opened before, found another one of this name; read it from the start";
+        ": file: expected the one that was opened before, got another one of this name; read it from the start";
     assert!(e.class() == "BadValue" && e.to_string().ends_with(wanted), "{e}");
 }
 
@@ -411,7 +411,7 @@ fn messages_in_messages_and_many_topics_are_refused() {
     let at = (records.len() - inner.len()) as u64;
     let found = errors(&bag::bag(&[clouds(1, "/a"), plain_chunk(&records), index(1, &[(1, 0), (2, at)])]));
     let wanted = format!(
-        "of the chunk at {}: wanted at most {at} bytes, where the next message of the index starts, found {} bytes",
+        "of the chunk at {}: expected at most {at} bytes, where the next message of the index starts, got {} bytes",
         found[0].split("chunk at ").nth(1).unwrap().split(':').next().unwrap(),
         records.len()
     );
@@ -428,7 +428,7 @@ fn messages_in_messages_and_many_topics_are_refused() {
     let found = refused(&channels(4097));
     assert_eq!(
         found,
-        "LimitExceeded: b.mcap: channel `/4096`: wanted at most 4096 topics, found one more; split the bag by topics"
+        "LimitExceeded: b.mcap: channel `/4096`: expected at most 4096 topics, got one more; split the bag by topics"
     );
 }
 
@@ -444,41 +444,41 @@ fn messages_that_lie_are_refused() {
     let xyz = |last| fields(&[("x", 0, 7, 1), ("y", 4, 7, 1), last]);
     assert_eq!(told(good.clone()), "2 points");
     for (message, wanted) in [
-        (Message { point_step: 0, ..good.clone() }, "BadValue: m: point_step: wanted 1 or more, found 0"),
+        (Message { point_step: 0, ..good.clone() }, "BadValue: m: point_step: expected 1 or more, got 0"),
         (
             Message { point_step: 70_000, ..good.clone() },
-            "LimitExceeded: m: point_step: wanted at most 65536 bytes, found 70000",
+            "LimitExceeded: m: point_step: expected at most 65536 bytes, got 70000",
         ),
         (
             xyz(("z", 9, 7, 1)),
-            "BadValue: m: field `z`: wanted a place in the 12 bytes of a point, found 4 bytes from 9 on",
+            "BadValue: m: field `z`: expected a place in the 12 bytes of a point, got 4 bytes from 9 on",
         ),
         (
             xyz(("z", u32::MAX, 7, 1)),
-            "BadValue: m: field `z`: wanted a place in the 12 bytes of a point, found 4 bytes from 4294967295 on",
+            "BadValue: m: field `z`: expected a place in the 12 bytes of a point, got 4 bytes from 4294967295 on",
         ),
         (
             xyz(("z", 8, 7, u32::MAX)),
-            "LimitExceeded: m: fields[2].count: wanted at most 1024 numbers in a point, found 4294967297",
+            "LimitExceeded: m: fields[2].count: expected at most 1024 numbers in a point, got 4294967297",
         ),
         (
             fields(&[("x", 0, 8, 1), ("y", 0, 8, 1), ("z", 0, 8, 1), ("a", 0, 2, 12), ("b", 0, 2, 12), ("c", 4, 8, 1)]),
-            "LimitExceeded: m: fields: wanted at most 48 bytes in a point of 12 bytes, found 56 bytes, which overlap",
+            "LimitExceeded: m: fields: expected at most 48 bytes in a point of 12 bytes, got 56 bytes, which overlap",
         ),
-        (xyz(("z", 8, 9, 1)), "BadValue: m: fields[2].datatype: wanted 1 to 8, found 9"),
-        (xyz(("w", 8, 7, 1)), "MissingField: m: field `z`: wanted x, y and z, found x, y, w"),
-        (xyz(("x", 8, 7, 1)), "BadHeader: m: names: wanted names that differ, found `x` twice"),
+        (xyz(("z", 8, 9, 1)), "BadValue: m: fields[2].datatype: expected 1 to 8, got 9"),
+        (xyz(("w", 8, 7, 1)), "MissingField: m: field `z`: expected x, y and z, got x, y, w"),
+        (xyz(("x", 8, 7, 1)), "BadHeader: m: names: expected names that differ, got `x` twice"),
         (
             Message { row_step: 23, ..good.clone() },
-            "SizeMismatch: m: row_step: wanted 24 bytes or more (2 points of 12 bytes), found 23",
+            "SizeMismatch: m: row_step: expected 24 bytes or more (2 points of 12 bytes), got 23",
         ),
         (
             Message { height: 2, ..good.clone() },
-            "Truncated: m: data: wanted 48 bytes (2 rows of 2 points), found 24 bytes",
+            "Truncated: m: data: expected 48 bytes (2 rows of 2 points), got 24 bytes",
         ),
         (
             Message { width: u32::MAX, height: u32::MAX, ..good.clone() },
-            "SizeMismatch: m: row_step: wanted 51539607540 bytes",
+            "SizeMismatch: m: row_step: expected 51539607540 bytes",
         ),
     ] {
         let found = told(message);
@@ -491,7 +491,7 @@ fn messages_that_lie_are_refused() {
     assert_eq!(told(Message { width: 0, data: vec![], ..good.clone() }), "0 points");
     assert_eq!(
         told(Message { width: 0, point_step: 0, ..good.clone() }),
-        "BadValue: m: point_step: wanted 1 or more, found 0"
+        "BadValue: m: point_step: expected 1 or more, got 0"
     );
     // A row ends where its points do; the last one needs nothing behind them, and bytes behind it
     // are reported.

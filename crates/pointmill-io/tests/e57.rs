@@ -129,10 +129,10 @@ fn files_of_libe57_give_their_values() {
         let first = read(&path, &ReadOptions { scan: Some(0), ..options() }).unwrap();
         assert_eq!(first.cloud.len() as i64, counts[1]);
         let e = read(&path, &ReadOptions { scan: Some(2), ..options() }).unwrap_err();
-        assert!(e.to_string().contains("scan: wanted a number below"), "{e}");
+        assert!(e.to_string().contains("scan: expected a number below"), "{e}");
     }
     let e = read_from(&[0u8; 16][..], "a.bin", &ReadOptions { scan: Some(0), ..ReadOptions::default() }).unwrap_err();
-    assert_eq!(e.to_string(), "a.bin: scan: wanted an E57 file, which alone has scans, found kitti");
+    assert_eq!(e.to_string(), "a.bin: scan: expected an E57 file, which alone has scans, got kitti");
 }
 
 /// Files of the decoder's own tests, where they lie beside the checkout.
@@ -214,9 +214,9 @@ fn files_that_lie_are_refused() {
     assert_eq!(open(&good).unwrap().cloud.len(), 100);
     assert!(
         refused(b"ASTM-E56................................................")
-            .starts_with("BadHeader: a.e57: header: wanted ASTM-E57")
+            .starts_with("BadHeader: a.e57: header: expected ASTM-E57")
     );
-    assert!(refused(&good[..20]).starts_with("Truncated: a.e57: header: wanted 48 bytes, found 20 bytes"));
+    assert!(refused(&good[..20]).starts_with("Truncated: a.e57: header: expected 48 bytes, got 20 bytes"));
     for end in [1024, good.len() - 1024, good.len() - 1] {
         assert!(refused(&good[..end]).starts_with("Truncated: a.e57: length"), "{end}");
     }
@@ -231,14 +231,14 @@ fn files_that_lie_are_refused() {
     // The description lies, under checksums that are right.
     let lie = |from: &str, to: &str| refused(&changed(&good, from, to));
     assert!(
-        lie("recordCount=\"100\"", "recordCount=\"999\"").contains("wanted 999 points of 192 bits, found a file of")
+        lie("recordCount=\"100\"", "recordCount=\"999\"").contains("expected 999 points of 192 bits, got a file of")
     );
     assert!(lie("recordCount=\"100\"", "recordCount=\"101\"").starts_with("BadHeader: a.e57: points"));
     assert!(lie("recordCount=\"100\"", "recordCount=\"-10\"").starts_with("BadHeader: a.e57: description"));
     assert!(lie("<cartesianX", "<cartesianQ").starts_with("BadHeader: a.e57: description"));
     assert!(lie("fileOffset=\"48\"", "fileOffset=\"99\"").starts_with("BadHeader"));
     assert!(
-        lie("<w type=\"Float\">1<", "<w type=\"Float\">3<").starts_with("BadValue: a.e57: pose: wanted a rigid pose")
+        lie("<w type=\"Float\">1<", "<w type=\"Float\">3<").starts_with("BadValue: a.e57: pose: expected a rigid pose")
     );
     assert!(lie("<?xml", "<!xml").starts_with("BadHeader: a.e57: description"));
     // Constant values alone take no bytes, so any number of them would be there.
@@ -246,7 +246,7 @@ fn files_that_lie_are_refused() {
     let bytes = file(&[(constant.collect(), vec![vec![RecordValue::Integer(1); 3]; 5], None)]);
     assert_eq!(open(&bytes).unwrap().cloud.len(), 5);
     let found = refused(&changed(&bytes, "minimum=\"0\" maximum=\"1\"", "minimum=\"1\" maximum=\"1\""));
-    assert_eq!(found, "BadHeader: a.e57: prototype: values: wanted one that is not constant, found none");
+    assert_eq!(found, "BadHeader: a.e57: prototype: values: expected one that is not constant, got none");
     let limits = Limits { max_points: Some(99), ..Limits::default() };
     let e = read_from(&good[..], "a.e57", &ReadOptions { limits, ..options() }).unwrap_err();
     assert_eq!(e.class(), "LimitExceeded");
@@ -277,7 +277,7 @@ fn sections_past_the_end_and_cycles_are_refused() {
         lie[at..at + 8].copy_from_slice(&u64::to_le_bytes(value));
         let used = allocation_counter::measure(|| {
             let found = refused(&sealed(&lie));
-            assert!(found.contains(&format!(": a.e57: {told}: wanted ")), "{at}, {value}: {found}");
+            assert!(found.contains(&format!(": a.e57: {told}: expected ")), "{at}, {value}: {found}");
         });
         assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
     }
@@ -299,7 +299,7 @@ fn descriptions_that_grow_are_refused() {
     let used = allocation_counter::measure(|| {
         let found = refused(&many);
         assert!(
-            found.starts_with("SizeMismatch: a.e57: scans: wanted 1000 scans with 2400000 bytes of points"),
+            found.starts_with("SizeMismatch: a.e57: scans: expected 1000 scans with 2400000 bytes of points"),
             "{found}"
         );
     });
@@ -308,7 +308,7 @@ fn descriptions_that_grow_are_refused() {
     // Entities, which may refer to each other.
     let entities = "<!DOCTYPE e57Root [<!ENTITY a \"&b;\"><!ENTITY b \"&a;&a;\">]><e57Root";
     let found = refused(&described(&good, |xml| xml.replacen("<e57Root", entities, 1)));
-    assert!(found.starts_with("BadHeader: a.e57: description: wanted a valid E57 file, found "), "{found}");
+    assert!(found.starts_with("BadHeader: a.e57: description: expected a valid E57 file, got "), "{found}");
     // Elements in elements, which no reader looks for: neither the stack nor the time grows with
     // them.
     let deep = ["<a>".repeat(100_000), "</a>".repeat(100_000), "</e57Root>".into()].concat();
@@ -377,25 +377,25 @@ fn packets_are_walked_over_once() {
     let ignored = [[2, 0, 3, 0].repeat(5000), packet(&[&[1], &[], &[0]])].concat();
     assert_eq!(open(&packets(&ignored, &[(1, prototype.clone())])).unwrap().cloud.len(), 1);
     let found = refused(&packets(&ignored, &vec![(1, prototype.clone()); 50]));
-    let wanted = "SizeMismatch: a.e57: scans: wanted packets of their own, which together have no more bytes than the file, found the same packets for several scans";
+    let wanted = "SizeMismatch: a.e57: scans: expected packets of their own, which together have no more bytes than the file, got the same packets for several scans";
     assert_eq!(found, wanted);
     // Packets that are none.
     for (packet, wanted) in [
         (
             vec![3, 0, 3, 0],
-            "BadHeader: a.e57: points: wanted a packet of kind 0 to 2 of a multiple of 4 bytes, found kind 3 of 4 bytes",
+            "BadHeader: a.e57: points: expected a packet of kind 0 to 2 of a multiple of 4 bytes, got kind 3 of 4 bytes",
         ),
         (
             vec![2, 0, 4, 0, 0, 0, 0, 0],
-            "BadHeader: a.e57: points: wanted a packet of kind 0 to 2 of a multiple of 4 bytes, found kind 2 of 5 bytes",
+            "BadHeader: a.e57: points: expected a packet of kind 0 to 2 of a multiple of 4 bytes, got kind 2 of 5 bytes",
         ),
-        (packet(&[&[1], &[]]), "BadHeader: a.e57: points: wanted a packet of 3 streams, found 2"),
-        (vec![1, 0, 3, 0], "BadHeader: a.e57: points: wanted a packet of 3 streams, found 0"),
+        (packet(&[&[1], &[]]), "BadHeader: a.e57: points: expected a packet of 3 streams, got 2"),
+        (vec![1, 0, 3, 0], "BadHeader: a.e57: points: expected a packet of 3 streams, got 0"),
         (
             vec![1, 0, 7, 0, 3, 0, 1, 0],
-            "BadHeader: a.e57: points: wanted streams in a packet of 8 bytes, found 1 bytes behind 8",
+            "BadHeader: a.e57: points: expected streams in a packet of 8 bytes, got 1 bytes behind 8",
         ),
-        (vec![2, 0, 255, 255], "Truncated: a.e57: points: wanted 65536 bytes at 80, found "),
+        (vec![2, 0, 255, 255], "Truncated: a.e57: points: expected 65536 bytes at 80, got "),
     ] {
         let found = refused(&packets(&packet, &[(1, prototype.clone())]));
         assert!(found.starts_with(wanted), "{found}");
@@ -421,7 +421,7 @@ fn values_that_run_ahead_or_take_no_bits_are_bounded() {
     let bytes = packets(&packet(&streams), &[(160_000, xyz + &constants(29))]);
     let used = allocation_counter::measure(|| {
         let found = refused(&bytes);
-        let wanted = "LimitExceeded: a.e57: data unpacked: wanted at most 16777216 bytes (16 MiB or 64 times the file; --max-decoded-bytes allows more), found 24320000 bytes";
+        let wanted = "LimitExceeded: a.e57: data unpacked: expected at most 16777216 bytes (16 MiB or 64 times the file; --max-decoded-bytes allows more), got 24320000 bytes";
         assert_eq!(found, wanted);
     });
     assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
@@ -435,10 +435,10 @@ fn descriptions_that_take_time_are_refused() {
     let with = |text: &str| described(&good, |xml| xml.replacen("</e57Root>", &format!("{text}</e57Root>"), 1));
     let attributes: String = (0..65).map(|i| format!(" a{i}=\"\"")).collect();
     let found = refused(&with(&format!("<x{attributes}/>")));
-    assert_eq!(found, "LimitExceeded: a.e57: description: attributes of an element: wanted at most 64, found 65");
+    assert_eq!(found, "LimitExceeded: a.e57: description: attributes of an element: expected at most 64, got 65");
     let spaces: String = (0..64).map(|i| format!(" xmlns:n{i}=\"u{i}\"")).collect();
     let found = refused(&with(&format!("<x{spaces}/>")));
-    assert_eq!(found, "LimitExceeded: a.e57: description: namespaces: wanted at most 64, found 65");
+    assert_eq!(found, "LimitExceeded: a.e57: description: namespaces: expected at most 64, got 65");
     // Columns are counted while they come.
     let scans = |n: usize| -> Vec<_> {
         let column = |i: usize| value(&format!("c{i}"), 1);
@@ -447,12 +447,12 @@ fn descriptions_that_take_time_are_refused() {
     };
     assert_eq!(open(&packets(&[], &scans(36))).unwrap().fields.len(), 3 + 28 * 36);
     let found = refused(&packets(&[], &scans(200)));
-    assert_eq!(found, "LimitExceeded: a.e57: columns: wanted at most 1024, found 1025");
+    assert_eq!(found, "LimitExceeded: a.e57: columns: expected at most 1024, got 1025");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &good).unwrap();
     let limits = Limits { max_memory: Some(4000), ..Limits::default() };
     let e = read(file.path(), &ReadOptions { limits, ..options() }).unwrap_err();
-    assert!(e.class() == "LimitExceeded" && e.to_string().contains("description: memory: wanted at most 4000"), "{e}");
+    assert!(e.class() == "LimitExceeded" && e.to_string().contains("description: memory: expected at most 4000"), "{e}");
 }
 
 /// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the

@@ -71,19 +71,19 @@ fn what_is_no_cloud_is_refused_by_name() {
     for (name, told) in [
         (
             "dictionary",
-            "column `kind`: wanted numbers, or another type of plain values, found references to a dictionary",
+            "column `kind`: expected numbers, or another type of plain values, got references to a dictionary",
         ),
-        ("nested", "column `list`: wanted numbers, or another type of plain values, found nested columns (list)"),
-        ("struct", "column `struct`: wanted numbers, or another type of plain values, found nested columns (struct)"),
-        ("no_z", "field `z`: wanted x, y and z, found x, y, intensity, laser_number, offset_ns"),
-        ("words", "field `x`: wanted x, y and z, found y, z, intensity, laser_number, offset_ns"),
-        ("view", "column `view`: wanted numbers, or another type of plain values, found utf8 view"),
+        ("nested", "column `list`: expected numbers, or another type of plain values, got nested columns (list)"),
+        ("struct", "column `struct`: expected numbers, or another type of plain values, got nested columns (struct)"),
+        ("no_z", "field `z`: expected x, y and z, got x, y, intensity, laser_number, offset_ns"),
+        ("words", "field `x`: expected x, y and z, got y, z, intensity, laser_number, offset_ns"),
+        ("view", "column `view`: expected numbers, or another type of plain values, got utf8 view"),
     ] {
         let e = read(folder().join(format!("refused/{name}.feather")), &ReadOptions::default()).unwrap_err();
         assert!(e.to_string().ends_with(&format!("{name}.feather: {told}")), "{e}");
     }
     let e = read_from(&b"FEA1\0\0\0\0"[..], "-", &ReadOptions::default()).unwrap_err();
-    assert_eq!(e.to_string(), "-: version: wanted Feather 2, found Feather 1");
+    assert_eq!(e.to_string(), "-: version: expected Feather 2, got Feather 1");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn lies_are_refused_before_memory_is_taken() {
         let mut short = bytes.clone();
         short[at..at + 8].copy_from_slice(&length.to_le_bytes());
         let e = refused(&short);
-        assert!(e.to_string().contains("column `x`: wanted 400 bytes, found"), "{e}");
+        assert!(e.to_string().contains("column `x`: expected 400 bytes, found"), "{e}");
     }
     // Every end of a file is missed; of a stream one at the end of a message is not.
     for end in 0..bytes.len() {
@@ -117,7 +117,7 @@ fn lies_are_refused_before_memory_is_taken() {
     }
     let limits = Limits { max_decoded_bytes: Some(100), ..Limits::default() };
     let e = read_from(&bytes[..], "a.feather", &ReadOptions { limits, ..ReadOptions::default() }).unwrap_err();
-    assert!(e.to_string().contains("data unpacked: wanted at most 100 bytes (the limit `max_decoded_bytes`"), "{e}");
+    assert!(e.to_string().contains("data unpacked: expected at most 100 bytes (the limit `max_decoded_bytes`"), "{e}");
 }
 
 /// Many buffers at one place would be unpacked for each.
@@ -142,9 +142,9 @@ fn buffers_have_bytes_of_their_own() {
         bytes.copy_within(entry..entry + 16, bits);
     }
     let e = read_from(&bytes[..], "a", &ReadOptions::default()).unwrap_err();
-    let wanted = "a: batch 0: wanted buffers of at most ";
+    let wanted = "a: batch 0: expected buffers of at most ";
     assert!(e.class() == "SizeMismatch" && e.to_string().starts_with(wanted), "{e}");
-    assert!(e.to_string().contains(" bytes, each with bytes of its own, found "), "{e}");
+    assert!(e.to_string().contains(" bytes, each with bytes of its own, got "), "{e}");
 }
 
 #[test]
@@ -170,20 +170,20 @@ fn lengths_that_lie_are_told() {
         (
             12,
             &(1u32 << 31).to_le_bytes()[..],
-            "LimitExceeded: message at byte 8: wanted at most 4194304 bytes, found 2147483648 bytes",
+            "LimitExceeded: message at byte 8: expected at most 4194304 bytes, got 2147483648 bytes",
         ),
-        (12, &(1u32 << 20).to_le_bytes(), "Truncated: message at byte 8: wanted 1048576 bytes, found "),
-        (length, &i64::MAX.to_le_bytes(), "body: wanted 9223372036854775807 bytes, found "),
+        (12, &(1u32 << 20).to_le_bytes(), "Truncated: message at byte 8: expected 1048576 bytes, got "),
+        (length, &i64::MAX.to_le_bytes(), "body: expected 9223372036854775807 bytes, got "),
         (length, &(-8i64).to_le_bytes(), "BadHeader: message at byte "),
-        (node + 8, &34i64.to_le_bytes(), "wanted 33 rows, found 33 rows, 34 nulls"),
-        (node + 8, &(-1i64).to_le_bytes(), "wanted 33 rows, found 33 rows, -1 nulls"),
-        (buffer, &(1i64 << 40).to_le_bytes(), "BadHeader: batch 0: column `x`: wanted a place in "),
-        (buffer, &256i64.to_le_bytes(), "SizeMismatch: batch 0: column `x`: wanted 264 bytes, found 256 bytes"),
-        (buffer - 8, &i64::MAX.to_le_bytes(), "BadHeader: batch 0: column `x`: wanted a place in "),
-        (buffer - 8, &(-8i64).to_le_bytes(), "BadHeader: batch 0: column `x`: wanted a place in "),
-        (block, &0i64.to_le_bytes(), "SizeMismatch: footer: wanted the 4 batches before it, in their order"),
-        (bytes.len() - 10, &7u32.to_le_bytes(), "SizeMismatch: footer: wanted "),
-        (bytes.len() - 10, &(-1i32).to_le_bytes(), "SizeMismatch: footer: wanted "),
+        (node + 8, &34i64.to_le_bytes(), "expected 33 rows, got 33 rows, 34 nulls"),
+        (node + 8, &(-1i64).to_le_bytes(), "expected 33 rows, got 33 rows, -1 nulls"),
+        (buffer, &(1i64 << 40).to_le_bytes(), "BadHeader: batch 0: column `x`: expected a place in "),
+        (buffer, &256i64.to_le_bytes(), "SizeMismatch: batch 0: column `x`: expected 264 bytes, got 256 bytes"),
+        (buffer - 8, &i64::MAX.to_le_bytes(), "BadHeader: batch 0: column `x`: expected a place in "),
+        (buffer - 8, &(-8i64).to_le_bytes(), "BadHeader: batch 0: column `x`: expected a place in "),
+        (block, &0i64.to_le_bytes(), "SizeMismatch: footer: expected the 4 batches before it, in their order"),
+        (bytes.len() - 10, &7u32.to_le_bytes(), "SizeMismatch: footer: expected "),
+        (bytes.len() - 10, &(-1i32).to_le_bytes(), "SizeMismatch: footer: expected "),
     ] {
         let mut lie = bytes.clone();
         lie[at..at + value.len()].copy_from_slice(value);
@@ -218,7 +218,7 @@ fn what_unpacks_without_an_end_is_refused() {
     let used = allocation_counter::measure(|| {
         let e = read(&path, &ReadOptions::default()).unwrap_err();
         assert_eq!(e.class(), "LimitExceeded");
-        assert!(e.to_string().contains("data unpacked: wanted at most 16777216 bytes"), "{e}");
+        assert!(e.to_string().contains("data unpacked: expected at most 16777216 bytes"), "{e}");
     });
     assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
     let limits = Limits { max_decoded_bytes: Some(64 << 20), ..Limits::default() };

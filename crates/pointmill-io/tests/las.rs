@@ -108,7 +108,7 @@ fn a_version_has_no_format_of_a_later_one() {
         // Version 1.3 needs no more of the header than is there; its points are counted in the
         // older field.
         let e = version(name, minor).unwrap_err();
-        let wanted = format!("point format: wanted at most {newest}, the newest of version 1.{minor}, found");
+        let wanted = format!("point format: expected at most {newest}, the newest of version 1.{minor}, found");
         assert!(e.class() == "BadHeader" && e.to_string().contains(&wanted), "{e}");
     }
     // Colours were in use before version 1.2 had them.

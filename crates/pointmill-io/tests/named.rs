@@ -202,7 +202,7 @@ fn lists_and_other_elements_are_passed_over() {
         let at = negative.len() - 4;
         negative[at..].copy_from_slice(&i(-1));
         let e = both("a.ply", &negative).unwrap_err();
-        let wanted = "element `face`: row 1: list `vertex_indices`: wanted a length of 0 or more, found a negative one";
+        let wanted = "element `face`: row 1: list `vertex_indices`: expected a length of 0 or more, got a negative one";
         assert_eq!(e, format!("BadValue: a.ply: {wanted}"));
         let e = both("a.ply", &whole[..whole.len() - 1]).unwrap_err();
         assert!(e.starts_with("Truncated: a.ply: element `face`: "), "{e}");
@@ -250,24 +250,24 @@ fn what_is_left_out_or_odd_is_told() {
         let bad = String::from_utf8(bytes.clone()).unwrap().replace("4 5 6", "4 5 six");
         let e = both(name, bad.as_bytes()).unwrap_err();
         assert!(e.starts_with(&format!("BadValue: {name}: line ")), "{e}");
-        assert!(e.ends_with(": `z`: wanted a number of type f32, found `six`"), "{e}");
+        assert!(e.ends_with(": `z`: expected a number of type f32, got `six`"), "{e}");
         let e = both(name, String::from_utf8(bytes).unwrap().replace("4 5 6", "4 5 6 7").as_bytes()).unwrap_err();
         assert!(e.starts_with("BadValue"), "{e}");
     }
     let without = |axis: &str| String::from_utf8_lossy(&ply).replace(&format!(" {axis}\n"), " w\n");
     assert_eq!(
         both("a.ply", without("y").as_bytes()).unwrap_err(),
-        "MissingField: a.ply: field `y`: wanted x, y and z, found x, w, z"
+        "MissingField: a.ply: field `y`: expected x, y and z, got x, w, z"
     );
     let twice = String::from_utf8_lossy(&ply).replace(" y\n", " x\n");
     assert_eq!(
         both("a.ply", twice.as_bytes()).unwrap_err(),
-        "BadHeader: a.ply: names: wanted names that differ, found `x` twice"
+        "BadHeader: a.ply: names: expected names that differ, got `x` twice"
     );
     let faces = String::from_utf8_lossy(&ply).replace("vertex", "point");
     assert_eq!(
         both("a.ply", faces.as_bytes()).unwrap_err(),
-        "MissingField: a.ply: element: wanted `vertex`, found `point`"
+        "MissingField: a.ply: element: expected `vertex`, got `point`"
     );
 }
 
@@ -292,10 +292,10 @@ fn axes_in_capitals_are_axes_where_no_other_name_is_alike() {
     assert_eq!(both("a.pcd", &table.pcd(Encoding::Little, "\n")).unwrap().fields[3].name, "X");
     table.names = ["Y", "X", "Y", "Z"].map(Into::into).to_vec();
     let e = both("a.pcd", &table.pcd(Encoding::Little, "\n")).unwrap_err();
-    assert_eq!(e, "BadHeader: a.pcd: names: wanted names that differ, found `Y` twice");
+    assert_eq!(e, "BadHeader: a.pcd: names: expected names that differ, got `Y` twice");
     table.names = ["Zz", "X", "Y", "W"].map(Into::into).to_vec();
     let e = both("a.pcd", &table.pcd(Encoding::Little, "\n")).unwrap_err();
-    assert_eq!(e, "MissingField: a.pcd: field `z`: wanted x, y and z, found x, y, Zz, W");
+    assert_eq!(e, "MissingField: a.pcd: field `z`: expected x, y and z, got x, y, Zz, W");
 }
 
 #[test]

@@ -55,42 +55,42 @@ fn what_is_wrong_is_named_with_its_line() {
     let any =
         "12 numbers (kitti) or 8 numbers (tum) or 16 numbers (matrix) or 6 numbers (xyzrpy) or 17 numbers (euroc)";
     for (text, format, wanted) in [
-        ("1 2 3 4 5\n", None, format!("ShapeMismatch line 1: wanted {any}, found 5")),
-        (&"1 ".repeat(18), None, format!("ShapeMismatch line 1: wanted {any}, found more")),
-        (&format!("{kitti}\n1 2 3\n"), None, "ShapeMismatch line 3: wanted 12 numbers (kitti), found 3".into()),
+        ("1 2 3 4 5\n", None, format!("ShapeMismatch line 1: expected {any}, got 5")),
+        (&"1 ".repeat(18), None, format!("ShapeMismatch line 1: expected {any}, got more")),
+        (&format!("{kitti}\n1 2 3\n"), None, "ShapeMismatch line 3: expected 12 numbers (kitti), got 3".into()),
         (
             &format!("{kitti}1 0 0 7 0 1 0 8 0 0 1 9 0\n"),
             None,
-            "ShapeMismatch line 2: wanted 12 numbers (kitti), found 13".into(),
+            "ShapeMismatch line 2: expected 12 numbers (kitti), got 13".into(),
         ),
-        (kitti, Some(PoseFormat::Tum), "ShapeMismatch line 1: wanted 8 numbers (tum), found 12".into()),
-        ("1 0 0 7\n0 1 0 8\n0 0 1 9\n", None, "ShapeMismatch line 3: wanted 16 numbers (matrix), found 12".into()),
-        ("# t\n0 0 0 x\x1b 0 0 0 1", None, r"BadValue line 2: wanted a number, found `x\u{1b}`".into()),
+        (kitti, Some(PoseFormat::Tum), "ShapeMismatch line 1: expected 8 numbers (tum), got 12".into()),
+        ("1 0 0 7\n0 1 0 8\n0 0 1 9\n", None, "ShapeMismatch line 3: expected 16 numbers (matrix), got 12".into()),
+        ("# t\n0 0 0 x\x1b 0 0 0 1", None, r"BadValue line 2: expected a number, got `x\u{1b}`".into()),
         (
             &kitti.replace('7', "nan"),
             None,
-            "BadValue line 1: wanted a rigid transform, found NaN in row 0, column 3".into(),
+            "BadValue line 1: expected a rigid transform, got NaN in row 0, column 3".into(),
         ),
         (
             &kitti.replace('7', "1e999"),
             None,
-            "BadValue line 1: wanted a rigid transform, found inf in row 0, column 3".into(),
+            "BadValue line 1: expected a rigid transform, got inf in row 0, column 3".into(),
         ),
         (
             &format!("{kitti}2{}", &kitti[1..]),
             None,
-            "BadValue line 2: wanted a rigid transform, found an entry that is".into(),
+            "BadValue line 2: expected a rigid transform, got an entry that is".into(),
         ),
-        (&format!("-{kitti}"), None, "BadValue line 1: wanted a rigid transform, found a mirroring".into()),
-        ("0 0 0 0 0 0 0 2", None, "BadValue line 1: wanted a rigid transform, found a quaternion of length 2".into()),
-        ("0 0 0 0 1e9 0", None, "BadValue line 1: wanted a rigid transform, found an angle of 1000000000 rad".into()),
-        ("5 0 0 0 0 0 0 1\n5 0 0 0 0 0 0 1", None, "BadValue line 2: wanted a finite time after 5, found 5".into()),
-        ("5 0 0 0 0 0 0 1\n4.5 0 0 0 0 0 0 1", None, "BadValue line 2: wanted a finite time after 5, found 4.5".into()),
-        ("inf 0 0 0 0 0 0 1", None, "BadValue line 1: wanted a finite time, found inf".into()),
+        (&format!("-{kitti}"), None, "BadValue line 1: expected a rigid transform, got a mirroring".into()),
+        ("0 0 0 0 0 0 0 2", None, "BadValue line 1: expected a rigid transform, got a quaternion of length 2".into()),
+        ("0 0 0 0 1e9 0", None, "BadValue line 1: expected a rigid transform, got an angle of 1000000000 rad".into()),
+        ("5 0 0 0 0 0 0 1\n5 0 0 0 0 0 0 1", None, "BadValue line 2: expected a finite time after 5, got 5".into()),
+        ("5 0 0 0 0 0 0 1\n4.5 0 0 0 0 0 0 1", None, "BadValue line 2: expected a finite time after 5, got 4.5".into()),
+        ("inf 0 0 0 0 0 0 1", None, "BadValue line 1: expected a finite time, got inf".into()),
         (
             "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 2",
             None,
-            "BadValue line 1: wanted a rigid transform, found a last row of".into(),
+            "BadValue line 1: expected a rigid transform, got a last row of".into(),
         ),
     ] {
         let told = read(&path, text.as_bytes(), format).unwrap_err();
@@ -100,8 +100,8 @@ fn what_is_wrong_is_named_with_its_line() {
     assert!(read(&path, &vec![b'1'; 300_000], None).unwrap_err().starts_with("LimitExceeded line 1"));
     std::fs::write(&path, kitti.repeat(3)).unwrap();
     for (limits, wanted) in [
-        (Limits { max_points: Some(2), ..Limits::default() }, "line 3: wanted at most 2 poses"),
-        (Limits { max_memory: Some(100), ..Limits::default() }, "memory: wanted at most 100 bytes"),
+        (Limits { max_points: Some(2), ..Limits::default() }, "line 3: expected at most 2 poses"),
+        (Limits { max_memory: Some(100), ..Limits::default() }, "memory: expected at most 100 bytes"),
     ] {
         let e = read_poses(&path, &PoseOptions { limits, ..PoseOptions::default() }).unwrap_err();
         assert!(e.class() == "LimitExceeded" && e.to_string().contains(wanted), "{e}");
@@ -138,28 +138,28 @@ fn euroc_is_read_by_its_header_and_never_taken_for_tum() {
     ] {
         assert_eq!(read(&path, text.as_bytes(), format), Ok(wanted.clone()), "{text}");
     }
-    let tum = "line 1: wanted a time of at most 1e11 seconds; nanoseconds need the header line of EuRoC \
-        (#timestamp, p_RS_R_x [m], ..) or the format euroc, found 1403636580838555600";
+    let tum = "line 1: expected a time of at most 1e11 seconds; nanoseconds need the header line of EuRoC \
+        (#timestamp, p_RS_R_x [m], ..) or the format euroc, got 1403636580838555600";
     for (text, format, told) in [
         (eight.to_owned(), None, format!("BadValue {tum}")),
         (format!("{EUROC}\n{eight}"), Some(PoseFormat::Tum), format!("BadValue {}", tum.replace("line 1", "line 2"))),
-        (format!("{EUROC}\n{eight},1"), None, "ShapeMismatch line 2: wanted 8 numbers (euroc), found 9".into()),
-        (format!("{eight}{rest}\n{eight}"), None, "ShapeMismatch line 2: wanted 17 numbers (euroc), found 8".into()),
+        (format!("{EUROC}\n{eight},1"), None, "ShapeMismatch line 2: expected 8 numbers (euroc), got 9".into()),
+        (format!("{eight}{rest}\n{eight}"), None, "ShapeMismatch line 2: expected 17 numbers (euroc), got 8".into()),
         (
             format!("{EUROC}\n1403636580.83,0,0,0,1,0,0,0"),
             None,
-            "BadValue line 2: wanted whole nanoseconds (euroc), or [s] behind the time in the header, found 1403636580.83".into(),
+            "BadValue line 2: expected whole nanoseconds (euroc), or [s] behind the time in the header, got 1403636580.83".into(),
         ),
         (
             format!("{EUROC}\n5,0,0,0,1,0,0,0\n5,0,0,0,1,0,0,0"),
             None,
-            "BadValue line 3: wanted a finite time after 0.000000005, found 0.000000005".into(),
+            "BadValue line 3: expected a finite time after 0.000000005, got 0.000000005".into(),
         ),
     ] {
         assert_eq!(read(&path, text.as_bytes(), format), Err(told), "{text}");
     }
     let e = write_poses(&path, &wanted, PoseFormat::Euroc).unwrap_err().to_string();
-    assert!(e.ends_with("format: wanted kitti, tum, matrix, xyzrpy, found euroc"), "{e}");
+    assert!(e.ends_with("format: expected kitti, tum, matrix, xyzrpy, got euroc"), "{e}");
 }
 
 /// An `f64` of seconds since 1970 loses nanoseconds, a text does not.
@@ -175,9 +175,9 @@ fn stamps_are_written_to_the_nanosecond() {
     let read = read_poses(&path, &PoseOptions::default()).unwrap();
     assert_eq!(read.times.unwrap()[2..4], [315_966_265.259_836, 1_700_000_000.0]);
     for (stamps, told) in [
-        (&[1, 1][..], "times: wanted finite times that ascend, found 0.000000001 as time 1"),
+        (&[1, 1][..], "times: expected finite times that ascend, got 0.000000001 as time 1"),
         (&[1_700_000_000_000_000_001, 1_700_000_000_000_000_002], "found 1700000000 as time 1"),
-        (&[1], "times: wanted 2, one for each pose, found 1"),
+        (&[1], "times: expected 2, one for each pose, got 1"),
     ] {
         let e = write_stamped_poses(&path, &[Pose::IDENTITY; 2], stamps).unwrap_err().to_string();
         assert!(e.ends_with(told), "{e}");
@@ -189,10 +189,10 @@ fn what_would_not_be_read_is_not_written() {
     let (folder, path) = scratch();
     let poses = vec![Pose::IDENTITY; 2];
     for (times, told) in [
-        (None, "times: wanted 2, one for each pose, found 0"),
-        (Some(vec![0.0]), "times: wanted 2, one for each pose, found 1"),
-        (Some(vec![1.0, 1.0]), "times: wanted finite times that ascend, found 1 as time 1"),
-        (Some(vec![f64::NAN, 1.0]), "times: wanted finite times that ascend, found NaN as time 0"),
+        (None, "times: expected 2, one for each pose, got 0"),
+        (Some(vec![0.0]), "times: expected 2, one for each pose, got 1"),
+        (Some(vec![1.0, 1.0]), "times: expected finite times that ascend, got 1 as time 1"),
+        (Some(vec![f64::NAN, 1.0]), "times: expected finite times that ascend, got NaN as time 0"),
     ] {
         let e = write_poses(&path, &Poses { poses: poses.clone(), times }, PoseFormat::Tum).unwrap_err();
         assert_eq!(e.class(), "InvalidArgument");
@@ -203,7 +203,7 @@ fn what_would_not_be_read_is_not_written() {
         ..pointmill_core::rigid::Rigid::IDENTITY
     });
     let e = write_poses(&path, &vec![Pose::IDENTITY, bent].into(), PoseFormat::Kitti).unwrap_err();
-    assert!(e.to_string().ends_with("poses: wanted rigid transforms, found another as pose 1"), "{e}");
+    assert!(e.to_string().ends_with("poses: expected rigid transforms, got another as pose 1"), "{e}");
     assert!(common::names(folder.path()).is_empty());
 }
 

@@ -87,7 +87,7 @@ fn what_is_behind_the_points_need_not_be_there_but_what_is_before_them_must() {
     assert!(e.ends_with("; --salvage reads the whole points before that"), "{e}");
     let told = both(Format::Ply, cut, true).unwrap().warnings;
     assert!(told.contains(&Warning::Salvaged { points: 2, declared: Some(2) }), "{told:?}");
-    assert!(read(7).unwrap_err().contains("element `face`: wanted 8 bytes"));
+    assert!(read(7).unwrap_err().contains("element `face`: expected 8 bytes"));
 }
 
 #[test]

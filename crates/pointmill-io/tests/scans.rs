@@ -54,7 +54,7 @@ fn an_origin_is_finite() {
     for origin in [[f64::NAN, 0.0, 0.0], [0.0, f64::INFINITY, 0.0], [0.0, 0.0, f64::NEG_INFINITY]] {
         let e = both("a.bin", &[0; 16], &about(origin)).unwrap_err();
         assert!(
-            e.starts_with("InvalidArgument: ") && e.contains("origin: wanted three finite numbers, found ["),
+            e.starts_with("InvalidArgument: ") && e.contains("origin: expected three finite numbers, got ["),
             "{e}"
         );
     }

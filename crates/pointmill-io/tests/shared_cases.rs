@@ -114,7 +114,7 @@ fn files_give_what_they_must() {
             ("ok" | "ok_or_error", Ok(scan)) => check_scan(id, &scan, &expect["result"]),
             ("error" | "ok_or_error", Err(e)) => check_error(id, &e, expect),
             ("ok", Err(e)) => panic!("{id}: {e}"),
-            (kind, Ok(scan)) => panic!("{id}: wanted {kind}, found {} points", scan.cloud.len()),
+            (kind, Ok(scan)) => panic!("{id}: expected {kind}, got {} points", scan.cloud.len()),
             (kind, Err(e)) => panic!("{id}: unknown kind {kind}: {e}"),
         }
         assert!(start.elapsed().as_secs_f64() < case["limits"]["max_seconds"].as_f64().unwrap_or(5.0), "{id}");

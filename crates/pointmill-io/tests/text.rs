@@ -50,27 +50,27 @@ fn lines_of_every_kind_are_read() {
 fn what_is_wrong_is_told_with_its_line() {
     let one = "numbers with a decimal point, between them blanks, commas or semicolons and only one of these";
     for (text, told) in [
-        ("1 2 3\n4 abc 6\n", "BadValue: a.xyz: line 2: `y`: wanted a number of type f64, found `abc`".to_owned()),
-        ("x y z\n1 2 3\n4 5\n", "BadValue: a.xyz: line 3: wanted 3 values, as the first line has, found 2".into()),
-        ("1 2 3\n\n4 5 6 7\n", "BadValue: a.xyz: line 3: wanted 3 values, as the first line has, found 4".into()),
-        ("1,5;2,5;3,5\n", format!("BadValue: a.xyz: line 1: wanted {one}, found `1,5`")),
-        ("1,5 2,5 3,5\n", format!("BadValue: a.xyz: line 1: wanted {one}, found `1,5`")),
-        ("1 2 3\n1,5 2,5 3,5\n", format!("BadValue: a.xyz: line 2: wanted {one}, found `1,5`")),
-        ("1,2,3\n1,,3\n", "BadValue: a.xyz: line 2: `y`: wanted a number of type f64, found nothing".into()),
-        ("1 2 3\n4 5 6\0\n", r"BadValue: a.xyz: line 2: `z`: wanted a number of type f64, found `6\u{0}`".into()),
-        ("1 2\n3 4\n", "MissingField: a.xyz: line 1: wanted x, y and z, which are 3 values or more, found 2".into()),
-        ("x y w\n1 2 3\n", "MissingField: a.xyz: field `z`: wanted x, y and z, found x, y, w".into()),
-        ("x y z\nx y z\n", "BadValue: a.xyz: line 2: `x`: wanted a number of type f64, found `x`".into()),
-        ("3\n1 2 3\n", "SizeMismatch: a.xyz: data: wanted 3 points, as line 1 says, found 1 points".into()),
-        ("3\n", "SizeMismatch: a.xyz: data: wanted 3 points, as line 1 says, found none".into()),
+        ("1 2 3\n4 abc 6\n", "BadValue: a.xyz: line 2: `y`: expected a number of type f64, got `abc`".to_owned()),
+        ("x y z\n1 2 3\n4 5\n", "BadValue: a.xyz: line 3: expected 3 values, as the first line has, got 2".into()),
+        ("1 2 3\n\n4 5 6 7\n", "BadValue: a.xyz: line 3: expected 3 values, as the first line has, got 4".into()),
+        ("1,5;2,5;3,5\n", format!("BadValue: a.xyz: line 1: expected {one}, got `1,5`")),
+        ("1,5 2,5 3,5\n", format!("BadValue: a.xyz: line 1: expected {one}, got `1,5`")),
+        ("1 2 3\n1,5 2,5 3,5\n", format!("BadValue: a.xyz: line 2: expected {one}, got `1,5`")),
+        ("1,2,3\n1,,3\n", "BadValue: a.xyz: line 2: `y`: expected a number of type f64, got nothing".into()),
+        ("1 2 3\n4 5 6\0\n", r"BadValue: a.xyz: line 2: `z`: expected a number of type f64, got `6\u{0}`".into()),
+        ("1 2\n3 4\n", "MissingField: a.xyz: line 1: expected x, y and z, which are 3 values or more, got 2".into()),
+        ("x y w\n1 2 3\n", "MissingField: a.xyz: field `z`: expected x, y and z, got x, y, w".into()),
+        ("x y z\nx y z\n", "BadValue: a.xyz: line 2: `x`: expected a number of type f64, got `x`".into()),
+        ("3\n1 2 3\n", "SizeMismatch: a.xyz: data: expected 3 points, as line 1 says, got 1 points".into()),
+        ("3\n", "SizeMismatch: a.xyz: data: expected 3 points, as line 1 says, got none".into()),
         (
             "hello\n",
-            "BadValue: a.xyz: line 1: wanted x, y and z, their names, or the number of points, found `hello`".into(),
+            "BadValue: a.xyz: line 1: expected x, y and z, their names, or the number of points, got `hello`".into(),
         ),
-        ("x y z i\n1 2 3\n", "BadValue: a.xyz: line 2: wanted 4 values, as there are names, found 3".into()),
-        ("x y z z\n1 2 3 4\n", "BadHeader: a.xyz: names: wanted names that differ, found `z` twice".into()),
-        ("# nothing\n\n", "Truncated: a.xyz: data: wanted a line of numbers, found none".into()),
-        ("", "Truncated: a.xyz: data: wanted a line of numbers, found none".into()),
+        ("x y z i\n1 2 3\n", "BadValue: a.xyz: line 2: expected 4 values, as there are names, got 3".into()),
+        ("x y z z\n1 2 3 4\n", "BadHeader: a.xyz: names: expected names that differ, got `z` twice".into()),
+        ("# nothing\n\n", "Truncated: a.xyz: data: expected a line of numbers, got none".into()),
+        ("", "Truncated: a.xyz: data: expected a line of numbers, got none".into()),
     ] {
         assert_eq!(parse("a.xyz", text).unwrap_err(), told);
     }
@@ -92,13 +92,13 @@ impl std::io::Read for Endless {
 fn a_line_of_a_gigabyte_takes_no_memory() {
     let used = allocation_counter::measure(|| {
         let e = read_from(Endless(1 << 30), "a.txt", &ReadOptions::default()).unwrap_err();
-        assert_eq!(e.to_string(), "a.txt: line 1: wanted at most 262143 bytes, found more");
+        assert_eq!(e.to_string(), "a.txt: line 1: expected at most 262143 bytes, got more");
     });
     assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
     let used = allocation_counter::measure(|| {
         let lines = std::io::Read::chain(&b"1 2 3\n"[..], Endless(1 << 30));
         let e = read_from(lines, "a.txt", &ReadOptions::default()).unwrap_err();
-        assert_eq!(e.to_string(), "a.txt: line 2: wanted at most 262143 bytes, found more");
+        assert_eq!(e.to_string(), "a.txt: line 2: expected at most 262143 bytes, got more");
     });
     assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
     let limits = Limits { max_points: Some(1), ..Limits::default() };
@@ -161,7 +161,7 @@ fn lines_of_names_are_separated_by_what_they_have() {
 fn lone_carriage_returns_are_refused() {
     let told = |text: &str| read_from(text.as_bytes(), "a.txt", &ReadOptions::default()).unwrap_err().to_string();
     let way_out =
-        "wanted lines that end in \\n or \\r\\n, found lines that end in \\r alone; convert them with tr '\\r' '\\n'";
+        "expected lines that end in \\n or \\r\\n, got lines that end in \\r alone; convert them with tr '\\r' '\\n'";
     assert_eq!(told("1 2 3\r4 5 6\r7 8 9\r"), format!("a.txt: line 1: {way_out}"));
     assert_eq!(told("1 2 3\n4 5 6\r7 8 9\n"), format!("a.txt: line 2: {way_out}"));
     assert_eq!(told("# x y z\r1 2 3\r"), format!("a.txt: line 1: {way_out}"));

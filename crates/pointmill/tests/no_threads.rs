@@ -109,6 +109,6 @@ fn without_threads_the_calling_thread_does_the_work() {
         let child = child.env("RUST_MIN_STACK", NO_STACK).env(INSIDE, first.to_string()).output().unwrap();
         let (out, err) = (String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
         assert!(child.status.success(), "{first}: {out}{err}");
-        assert!(out.lines().any(|line| line.ends_with(&want)), "{first}: wanted {want}\n{out}{err}");
+        assert!(out.lines().any(|line| line.ends_with(&want)), "{first}: expected {want}\n{out}{err}");
     }
 }

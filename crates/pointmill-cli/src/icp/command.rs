@@ -120,7 +120,7 @@ impl<'a> Files<'a> {
         let mut paths: Vec<_> = [out, plot, picture].into_iter().flatten().map(|(path, _)| path).collect();
         paths.sort_unstable();
         if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
-            let message = format!("{}: expected files that differ, found it twice", twice[0].display());
+            let message = format!("{}: expected files that differ, got it twice", twice[0].display());
             return Err(Failure::Usage(message));
         }
         picture.map_or(Ok(()), |(path, extension)| picture::check(path, extension))?;

@@ -45,7 +45,7 @@ fn every_command_takes_folders_and_patterns_and_leaves_out_what_is_bad() {
             let error = told.data("error").remove(0);
             assert_eq!((&error["index"], &error["class"]), (&json!(1), &json!("SizeMismatch")), "{template}");
             assert_eq!((&error["file"], &error["offset"]), (&json!("in/1.bin"), &json!(0)), "{template}");
-            assert!(told.err.contains("in/1.bin: length: wanted a multiple of 16 bytes"), "{}", told.err);
+            assert!(told.err.contains("in/1.bin: length: expected a multiple of 16 bytes"), "{}", told.err);
             assert_eq!(counts(&told), [3, 2, 0, 1], "{template}");
             assert_eq!(told.data("error")[1]["exit_code"], 3);
             if template.contains("OUT") {

@@ -136,7 +136,7 @@ fn what_compressed_data_may_unpack_to_is_limited() {
     for command in ["info a.pcd", "voxelize a.pcd", "convert a.pcd --out b.npy"] {
         run(folder.path(), &format!("{command} --max-decoded-bytes 12000")).expect(0);
         let told = run(folder.path(), &format!("{command} --max-decoded-bytes 11999")).expect(3);
-        assert!(told.err.contains("a.pcd: data unpacked: wanted at most 11999 bytes"), "{}", told.err);
+        assert!(told.err.contains("a.pcd: data unpacked: expected at most 11999 bytes"), "{}", told.err);
         run(folder.path(), &format!("{command} --max-input-points 1000 --max-memory 24K")).expect(0);
         let told = run(folder.path(), &format!("{command} --max-input-points 999")).expect(3);
         assert!(told.err.contains("--max-input-points"), "{}", told.err);

@@ -10,8 +10,8 @@ fn a_bad_input_among_good_ones_is_3_and_the_rest_is_done() {
     fs::write(folder.path().join("2.bin"), [0; 15]).unwrap();
     write_cloud(folder.path(), "3.bin", 10);
     let told = run(folder.path(), "voxelize . missing*.npy --out out").expect(3);
-    assert!(told.err.contains("2.bin: length: wanted a multiple of 16 bytes"), "{}", told.err);
-    assert!(told.err.contains("missing*.npy: pattern: wanted a file that matches"), "{}", told.err);
+    assert!(told.err.contains("2.bin: length: expected a multiple of 16 bytes"), "{}", told.err);
+    assert!(told.err.contains("missing*.npy: pattern: expected a file that matches"), "{}", told.err);
     assert!(told.err.ends_with("error: 2 of 4 inputs failed\n"), "{}", told.err);
     assert_eq!(names(&folder.path().join("out")), ["1.npz", "3.npz"]);
     assert!(told.out.contains("2 inputs, 20 points"), "{}", told.out);

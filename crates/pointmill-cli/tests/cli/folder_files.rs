@@ -79,7 +79,7 @@ fn attack(at: &Path, out: &str, lines: &[String]) {
                 assert!([0, 1, 3, 6].contains(&told.code), "{what}");
                 assert!([0, 6].contains(&told.code) || told.err.contains(name), "{what}");
                 let is_told =
-                    ["wanted a regular file", "wanted a folder"].iter().any(|wanted| told.err.contains(wanted));
+                    ["expected a regular file", "expected a folder"].iter().any(|wanted| told.err.contains(wanted));
                 assert!([0, 6].contains(&told.code) || *kind == "folder" || is_told, "{what}");
             }
         }
@@ -134,12 +134,12 @@ fn settings_that_lie_are_told() {
     fs::write(at.join("pose.txt"), "1 0 0 0 0 1 0 40000 0 0 1 0\n").unwrap();
     let good = fs::read_to_string(at.join("map/map.json")).unwrap();
     for (from, to, wanted) in [
-        ("\"cells\":128", "\"cells\":4294967295", "cells: wanted 1 to 2097152 cells along a block, found 4294967295"),
-        ("\"cells\":128", "\"cells\":2097153", "cells: wanted 1 to 2097152 cells along a block, found 2097153"),
-        ("\"cells\":128", "\"cells\":0", "cells: wanted 1 to 2097152 cells along a block, found 0"),
-        ("\"min_points\":6", "\"min_points\":0", "min_points: wanted at least 1, found 0"),
-        ("\"eigen_ratio\":0.01", "\"eigen_ratio\":1.0", "eigen_ratio: wanted 0 or more, below 1, found 1.0"),
-        ("\"resolution\":2.0", "\"resolution\":-2.0", "resolution: wanted a finite size > 0 m"),
+        ("\"cells\":128", "\"cells\":4294967295", "cells: expected 1 to 2097152 cells along a block, got 4294967295"),
+        ("\"cells\":128", "\"cells\":2097153", "cells: expected 1 to 2097152 cells along a block, got 2097153"),
+        ("\"cells\":128", "\"cells\":0", "cells: expected 1 to 2097152 cells along a block, got 0"),
+        ("\"min_points\":6", "\"min_points\":0", "min_points: expected at least 1, got 0"),
+        ("\"eigen_ratio\":0.01", "\"eigen_ratio\":1.0", "eigen_ratio: expected 0 or more, below 1, got 1.0"),
+        ("\"resolution\":2.0", "\"resolution\":-2.0", "resolution: expected a finite size > 0 m"),
     ] {
         let lying = good.replace(from, to);
         assert_ne!(lying, good, "{from}");

@@ -105,7 +105,7 @@ pub(crate) mod unix {
                 assert_eq!(counts(&told), [6, 3, 0, 3], "{template}");
                 let files: Vec<_> = told.data("error").iter().map(|e| e["file"].clone()).collect();
                 assert_eq!(files[..3], ["in/a.bin", "in/b.bin", "in/c.bin"], "{template}");
-                assert!(told.err.contains("in/a.bin: file: wanted a regular file, or a link to one in in"));
+                assert!(told.err.contains("in/a.bin: file: expected a regular file, or a link to one in in"));
             }
         }
     }
@@ -141,7 +141,7 @@ pub(crate) mod unix {
                 let end = told.data("error").pop().unwrap();
                 assert_eq!((&end["class"], &end["file"]), (&json!("Io"), &json!(manifest)), "{end}");
                 assert!(
-                    told.err.contains("wanted a regular file with one name, of this user or of the folder's"),
+                    told.err.contains("expected a regular file with one name, of this user or of the folder's"),
                     "{}",
                     told.err
                 );

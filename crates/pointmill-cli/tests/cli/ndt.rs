@@ -520,12 +520,12 @@ fn limits_hold_for_maps_and_moments() {
     refused(&score("g.npz", "--max-decoded-bytes 1000"), "g.npz: archive unpacked");
     refused(
         &score("g.arrow", "--max-memory 1K"),
-        "g.arrow: memory: wanted at most 1024 bytes (the limit `max_memory`, --max-memory)",
+        "g.arrow: memory: expected at most 1024 bytes (the limit `max_memory`, --max-memory)",
     );
     refused("ndt merge g.arrow --max-memory 1K --json", "g.arrow: memory");
     run(at, "ndt merge g.arrow --max-memory 1G --json").expect(0);
     // What cannot be such a file is seen before it is read, however long it is.
     fs::File::create(at.join("long.arrow")).unwrap().set_len(1 << 40).unwrap();
     let told = run(at, "ndt merge long.arrow --json").expect(3);
-    assert!(told.err.contains("long.arrow: start: wanted `ARROW1`"), "{}", told.err);
+    assert!(told.err.contains("long.arrow: start: expected `ARROW1`"), "{}", told.err);
 }

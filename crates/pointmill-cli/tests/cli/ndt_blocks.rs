@@ -183,7 +183,7 @@ fn an_input_that_changed_is_replaced_and_parts_without_a_row_do_not_count() {
     let part = at.join("map/blocks/-1_1250");
     fs::remove_file(part.join(&names(&part)[0])).unwrap();
     let told = run(at, "ndt merge map").expect(1);
-    assert!(told.err.contains("part: wanted the file that the row of `../tiles/"), "{}", told.err);
+    assert!(told.err.contains("part: expected the file that the row of `../tiles/"), "{}", told.err);
 }
 
 #[test]
@@ -199,14 +199,14 @@ fn what_is_bad_is_a_row_and_the_rest_is_done() {
     assert_eq!(counts(&told), [4, 2, 0, 2]);
     let errors: Vec<_> = rows(&at.join("map")).into_iter().filter_map(|(input, e)| Some((input, e?))).collect();
     assert_eq!(errors[0].0, "../tiles/1.npy");
-    let wanted = "few.txt: poses: wanted a pose for input 3 (from 0), found 3 poses";
+    let wanted = "few.txt: poses: expected a pose for input 3 (from 0), got 3 poses";
     assert_eq!(errors[1], ("../tiles/3.npy".into(), wanted.into()));
     // A pose has no input.
     fs::write(at.join("many.txt"), format!("{poses}{poses}")).unwrap();
     let told = run(at, "ndt build tiles --poses many.txt --out map --resume --json").expect(3);
     assert_eq!(counts(&told), [5, 3, 0, 2]);
     let errors: Vec<_> = rows(&at.join("map")).into_iter().filter_map(|(_, e)| e).collect();
-    assert_eq!(errors[1], "many.txt: poses: wanted 4, one for each input, found 8");
+    assert_eq!(errors[1], "many.txt: poses: expected 4, one for each input, got 8");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn clouds_of_a_bag_have_the_poses_of_their_stamps() {
     assert_eq!(counts(&told), [3, 2, 0, 1]);
     let (input, error) = rows(&at.join("gap")).remove(1);
     assert_eq!(input, "../drive.mcap#000001");
-    assert!(error.unwrap().starts_with("tum.txt: poses: wanted a pose within 0.001 s of the stamp 1700000000."));
+    assert!(error.unwrap().starts_with("tum.txt: poses: expected a pose within 0.001 s of the stamp 1700000000."));
 }
 
 #[cfg(target_os = "linux")]

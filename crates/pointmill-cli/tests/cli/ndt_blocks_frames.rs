@@ -68,7 +68,7 @@ fn all_inputs_share_the_origin_whatever_their_order_and_their_process() {
     assert!(told.data("summary")[0]["kept"] == 4 && blocks(&at.join("whole")) == wanted, "{}", told.out);
     for (origin, found) in [("none", "[0.0,0.0,0.0]"), ("515000,4918000,0", "[515000.0,4918000.0,0.0]")] {
         let told = run(at, &format!("ndt build utm {build} --local-origin {origin} --out whole")).expect(2);
-        let wanted = format!("map.json: origin: wanted {found}, found [515000.0,4918000.0,-1000.0]");
+        let wanted = format!("map.json: origin: expected {found}, got [515000.0,4918000.0,-1000.0]");
         assert!(told.err.contains(&wanted), "{}", told.err);
     }
     let told = run(at, &format!("ndt build utm/2.npy {build} --no-merge --out new")).expect(2);
@@ -132,7 +132,7 @@ fn blocks_out_of_reach_are_not_needed_and_one_in_reach_that_is_missing_is_named(
     let kept = fs::read(at.join("map").join(&near[0])).unwrap();
     fs::remove_file(at.join("map").join(&near[0])).unwrap();
     let told = score().expect(3);
-    let missing = format!("{}: block: wanted the cells of its inputs, found none; merge the block", near[0]);
+    let missing = format!("{}: block: expected the cells of its inputs, got none; merge the block", near[0]);
     assert!(told.err.contains(&missing), "{}", told.err);
     fs::remove_dir_all(at.join("map/blocks")).unwrap();
     score().expect(0);
@@ -228,7 +228,7 @@ fn sweeps_that_cannot_be_deskewed_are_taken_as_they_are_or_fail() {
     run(at, &format!("{build} --poses tum.txt --deskew auto --out auto")).expect(0);
     run(at, &format!("{build} --poses tum.txt --deskew on --out on")).expect(3);
     let (input, error) = rows(&at.join("on")).pop().unwrap();
-    let wanted = "times: wanted a column named t, time, timestamp or the like";
+    let wanted = "times: expected a column named t, time, timestamp or the like";
     assert!(input == "../sweeps/9.npy" && error.as_ref().unwrap().contains(wanted), "{error:?}");
     fs::remove_file(at.join("sweeps/9.npy")).unwrap();
     let told = run(at, &format!("{build} --poses kitti.txt --deskew auto --out kitti --json")).expect(0);
@@ -322,5 +322,5 @@ fn the_poses_of_a_log_are_found() {
     assert!(!told.err.contains("poses of the log"), "{}", told.err);
     fs::rename(sweeps.join("315966265259836000.feather"), sweeps.join("315966265299836000.feather")).unwrap();
     let told = run(folder.path(), &format!("ndt build log/sensors/lidar {cells} --out late.npz")).expect(3);
-    assert!(told.err.contains("wanted a pose within 0.001 s of the stamp 315966265.299836"), "{}", told.err);
+    assert!(told.err.contains("expected a pose within 0.001 s of the stamp 315966265.299836"), "{}", told.err);
 }

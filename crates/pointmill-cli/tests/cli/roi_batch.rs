@@ -77,7 +77,7 @@ fn points_in_boxes_and_one_file_for_all_scenes() {
     // And with one file of features, whose rows belong to these points.
     let told = pool(at, &format!("--points p/1.npy --boxes b --features f/1.npy {SMALL} --out o")).expect(0);
     assert_eq!(counts(&told), [3, 3, 0, 0]);
-    // Points of any format that is read, found by the same name.
+    // Points of any format that is read, got by the same name.
     let cloud = pointmill::PointCloud::new([0.5; 4].repeat(300), 4).unwrap();
     fs::remove_file(at.join("p/1.npy")).unwrap();
     write_bin(at.join("p/1.bin"), cloud.points()).unwrap();
@@ -103,18 +103,18 @@ fn a_scene_that_is_not_whole_or_bad_is_told_and_the_rest_is_done() {
         let of = |i: usize| ["index", "class", "input", "file"].map(|key| errors[i][key].clone());
         assert_eq!(of(0), [json!(1), json!("MissingField"), json!("p/2.npy"), json!("p/2.npy")]);
         assert!(
-            errors[0]["message"].as_str().unwrap().starts_with("p/2.npy: boxes and features: wanted a file 2.* in b")
+            errors[0]["message"].as_str().unwrap().starts_with("p/2.npy: boxes and features: expected a file 2.* in b")
         );
         assert_eq!(of(1)[..3], [json!(2), json!("MissingField"), json!("b/3.npy")]);
         assert!(
-            errors[1]["message"].as_str().unwrap().contains("b/3.npy: points: wanted a file 3.* in p"),
+            errors[1]["message"].as_str().unwrap().contains("b/3.npy: points: expected a file 3.* in p"),
             "{}",
             errors[1]
         );
         assert_eq!(of(2)[3], "b/4.npy");
         assert_eq!((&of(3)[1], &of(3)[3]), (&json!("ShapeMismatch"), &json!("f/5.npy")));
         assert_eq!((&of(4)[1], &of(4)[3]), (&json!("ShapeMismatch"), &json!("p/6.npy")));
-        assert!(errors[5]["message"].as_str().unwrap().starts_with("p/7.npy: features: wanted a file 7.* in f"));
+        assert!(errors[5]["message"].as_str().unwrap().starts_with("p/7.npy: features: expected a file 7.* in f"));
         assert_eq!((&errors[6]["class"], &errors[6]["exit_code"]), (&json!("PartialFailure"), &json!(3)));
         assert_eq!(names(&at.join("o")), ["1.npz"]);
     }

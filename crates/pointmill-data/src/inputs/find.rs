@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
 ///
-/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden
+/// - a folder means the point-cloud files directly in it, got by their extensions, without hidden
 ///   ones, and without `.txt` and `.csv`, which beside clouds are mostly notes, times and poses;
 /// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches,
 ///   whatever their extensions;
@@ -163,7 +163,7 @@ mod tests {
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
             e.to_string().ends_with(
-                "folder: wanted files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .xyz, .asc, .pts, found none"
+                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .xyz, .asc, .pts, got none"
             ),
             "{e}"
         );
@@ -203,9 +203,9 @@ mod tests {
         let wanted = "a.bin b.bin !c.bin !d.bin !e.bin !f.bin !h.bin";
         assert_eq!((found(root, "").unwrap().as_str(), found(root, "*.bin").unwrap().as_str()), (wanted, wanted));
         let told = |arg: &str| find_inputs(&[root.join(arg)]).unwrap().remove(0).unwrap_err().to_string();
-        assert!(told("d*").ends_with(&format!("or a link to one in {}, found a device", root.display())));
-        assert!(told("h*").ends_with("found a socket"));
-        assert!(told("c*").ends_with(&format!("found a symbolic link to {}/secret.bin", other.path().display())));
+        assert!(told("d*").ends_with(&format!("or a link to one in {}, got a device", root.display())));
+        assert!(told("h*").ends_with("got a socket"));
+        assert!(told("c*").ends_with(&format!("got a symbolic link to {}/secret.bin", other.path().display())));
         // By its name each may be read.
         assert_eq!(found(root, "c.bin").unwrap(), "c.bin");
     }

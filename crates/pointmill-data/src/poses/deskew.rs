@@ -168,13 +168,13 @@ mod tests {
         };
         for far in [2e9 - 0.21, 2e9 + 0.21, f64::NAN] {
             let told = told(&with, &of(far), 0, Some(2e9));
-            assert!(told.starts_with("p: times: wanted poses of the times") || far.is_nan(), "{told}");
+            assert!(told.starts_with("p: times: expected poses of the times") || far.is_nan(), "{told}");
         }
         let none = told(&poses(None), &of(0.0), 0, None);
-        assert_eq!(none, "p: times: wanted two poses with times, or more, found 2 without times");
+        assert_eq!(none, "p: times: expected two poses with times, or more, got 2 without times");
         assert!(
-            told(&with, &Times::new(0.0, vec![0.0]), 0, None).contains("wanted 3 times, one for each point, found 1")
+            told(&with, &Times::new(0.0, vec![0.0]), 0, None).contains("expected 3 times, one for each point, got 1")
         );
-        assert!(told(&with, &of(0.0), 2, None).contains("wanted a pose for input 2"));
+        assert!(told(&with, &of(0.0), 2, None).contains("expected a pose for input 2"));
     }
 }

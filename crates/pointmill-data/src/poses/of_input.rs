@@ -18,7 +18,7 @@ const STAMP_TOLERANCE: f64 = 1e-3;
 /// let poses = Poses { poses: vec![Pose::IDENTITY; 3], times: Some(vec![0.0, 0.1, 0.2]) };
 /// assert_eq!((pose_of(&poses, "a.txt", 0, Some(0.2001))?, pose_of(&poses, "a.txt", 1, None)?), (2, 1));
 /// let error = pose_of(&poses, "a.txt", 3, None).unwrap_err();
-/// assert_eq!(error.to_string(), "a.txt: poses: wanted a pose for input 3 (from 0), found 3 poses");
+/// assert_eq!(error.to_string(), "a.txt: poses: expected a pose for input 3 (from 0), got 3 poses");
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 ///

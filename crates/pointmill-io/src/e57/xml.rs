@@ -57,13 +57,13 @@ mod tests {
         assert_eq!(told(&element(64), None), "good");
         // Quotes in front hide nothing, nor does what is no text.
         for xml in [element(65), format!("<?p \"?>{}", element(65)), format!("<!-- ' -->{}", element(65))] {
-            assert_eq!(told(&xml, None), "a: description: attributes of an element: wanted at most 64, found 65");
+            assert_eq!(told(&xml, None), "a: description: attributes of an element: expected at most 64, got 65");
         }
         assert_eq!(told(&"<a k='1'/>".repeat(1000), None), "good");
         let spaces = |n: usize| (0..n).map(|i| format!("<a xmlns:n{i} = 'u'/>")).collect::<String>();
         assert_eq!(told(&spaces(64), None), "good");
-        assert_eq!(told(&spaces(65), None), "a: description: namespaces: wanted at most 64, found 65");
-        let wanted = "a: description: memory: wanted at most 99999 bytes (the limit `max_memory`, --max-memory), found 260256 bytes for 1001 elements";
+        assert_eq!(told(&spaces(65), None), "a: description: namespaces: expected at most 64, got 65");
+        let wanted = "a: description: memory: expected at most 99999 bytes (the limit `max_memory`, --max-memory), got 260256 bytes for 1001 elements";
         assert_eq!(told(&"<a/>".repeat(1000), Some(99_999)), wanted);
     }
 }

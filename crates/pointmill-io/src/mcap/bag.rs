@@ -54,7 +54,7 @@ impl PointCloud2<'_> {
 /// let bag = Bag::new(std::io::Cursor::new(empty), "empty.mcap", &Limits::default())?;
 /// assert!(bag.topics().is_empty());
 /// let error = bag.cloud_topic(None).unwrap_err();
-/// assert_eq!(error.to_string(), "empty.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found none");
+/// assert_eq!(error.to_string(), "empty.mcap: topic: expected one of type sensor_msgs/PointCloud2, got none");
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub struct Bag {

@@ -72,7 +72,7 @@ impl<'a> PointCloud2<'a> {
     /// ```
     /// use pointmill_io::mcap::{Encoding, PointCloud2};
     /// let e = PointCloud2::read(&[0, 1, 0, 0], Encoding::Cdr, "message").unwrap_err();
-    /// assert_eq!(e.to_string(), "message: header.stamp: wanted 4 bytes, found 0 bytes");
+    /// assert_eq!(e.to_string(), "message: header.stamp: expected 4 bytes, got 0 bytes");
     /// ```
     pub fn read(bytes: &'a [u8], encoding: Encoding, name: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = name.as_ref();

@@ -151,16 +151,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let e = wire(&[0, 3, 0, 0], Encoding::Cdr).err().unwrap();
-        let told = "m: encapsulation: wanted plain CDR, 0x0000 (big endian) or 0x0001 (little endian), found 0x0003";
+        let told = "m: encapsulation: expected plain CDR, 0x0000 (big endian) or 0x0001 (little endian), got 0x0003";
         assert_eq!((e.class(), e.to_string().as_str()), ("UnsupportedFormat", told));
         let text = |bytes: &[u8]| wire(bytes, Encoding::Cdr).unwrap().text("name").unwrap_err().to_string();
-        assert_eq!(text(&[0, 1, 0, 0, 9, 0, 0, 0, 1]), "m: name: wanted 9 bytes, found 1 bytes");
+        assert_eq!(text(&[0, 1, 0, 0, 9, 0, 0, 0, 1]), "m: name: expected 9 bytes, got 1 bytes");
         assert_eq!(
             text(&[0, 1, 0, 0, 1, 0, 0, 0, b'x']),
-            "m: name: wanted a text that ends with a zero byte, found `x`"
+            "m: name: expected a text that ends with a zero byte, got `x`"
         );
         assert!(text(&[0, 1, 0, 0, 2, 0, 0, 0, 7, 0]).contains("without control characters"));
         let e = wire(&[0, 1, 0, 0, 2], Encoding::Cdr).unwrap().bool("dense").unwrap_err();
-        assert_eq!(e.to_string(), "m: dense: wanted 0 or 1, found 2");
+        assert_eq!(e.to_string(), "m: dense: expected 0 or 1, got 2");
     }
 }

@@ -299,7 +299,7 @@ mod tests {
     fn long_and_torn_headers_are_refused() {
         let read = |bytes: &[u8]| Header::read(&mut Source::new(Path::new("a"), &mut &bytes[..], None));
         let e = read(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").unwrap_err();
-        assert_eq!(e.to_string(), "a: header length: wanted at most 10000 bytes, found 4294967295 bytes");
+        assert_eq!(e.to_string(), "a: header length: expected at most 10000 bytes, got 4294967295 bytes");
         for (bytes, class) in [
             (&b""[..], "Truncated"),
             (b"\x93NUM", "Truncated"),

@@ -270,7 +270,7 @@ mod tests {
         let length = bytes.len() as u64;
         let (e, read) = open(bytes);
         let told = e.unwrap().to_string();
-        assert!(told.contains("end records: wanted at most 8, found more"), "{told}");
+        assert!(told.contains("end records: expected at most 8, got more"), "{told}");
         assert!(read < 2 * length, "{read} of {length} bytes");
         // As many as are allowed cost their number of times, and no more.
         let bytes = many_ends(1 << 20, MAX_ENDS);

@@ -227,42 +227,42 @@ mod tests {
                     VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 6\nDATA binary\n";
         assert_eq!(read(good).unwrap().points, 6);
         for (from, to, told) in [
-            ("0.7", "0.8", "UnsupportedFormat: h: VERSION: wanted 0.5, 0.6 or 0.7, found `0.8`"),
-            ("FIELDS x y\n", "", "MissingField: h: header: wanted FIELDS, found none"),
-            ("SIZE 4 4", "SIZE 4", "BadHeader: h: SIZE: wanted 2 values, one for each field, found 1"),
-            ("SIZE 4 4", "SIZE -4 4", "BadHeader: h: SIZE: wanted a whole number from 0 to 2^64 - 1, found `-4`"),
-            ("SIZE 4 4", "SIZE 4 2", "BadHeader: h: field `y`: wanted I or U"),
+            ("0.7", "0.8", "UnsupportedFormat: h: VERSION: expected 0.5, 0.6 or 0.7, got `0.8`"),
+            ("FIELDS x y\n", "", "MissingField: h: header: expected FIELDS, got none"),
+            ("SIZE 4 4", "SIZE 4", "BadHeader: h: SIZE: expected 2 values, one for each field, got 1"),
+            ("SIZE 4 4", "SIZE -4 4", "BadHeader: h: SIZE: expected a whole number from 0 to 2^64 - 1, got `-4`"),
+            ("SIZE 4 4", "SIZE 4 2", "BadHeader: h: field `y`: expected I or U"),
             (
                 "TYPE F F",
                 "TYPE F X",
-                "BadHeader: h: field `y`: wanted I or U of 1, 2, 4 or 8 bytes or F of 4 or 8, found `X` of 4 bytes",
+                "BadHeader: h: field `y`: expected I or U of 1, 2, 4 or 8 bytes or F of 4 or 8, got `X` of 4 bytes",
             ),
             (
                 "COUNT 1 1",
                 "COUNT 1 18446744073709551615",
-                "LimitExceeded: h: SIZE and COUNT: wanted at most 65536 bytes a point",
+                "LimitExceeded: h: SIZE and COUNT: expected at most 65536 bytes a point",
             ),
-            ("POINTS 6", "POINTS 5", "SizeMismatch: h: POINTS: wanted 6 (WIDTH times HEIGHT), found 5"),
-            ("POINTS 6\n", "WIDTH 6\n", "BadHeader: h: line 9: wanted WIDTH once, found `WIDTH 6`"),
-            ("WIDTH 3", "WIDTH 3 4", "BadHeader: h: WIDTH: wanted one number, found 2"),
-            ("VIEWPOINT 0", "VIEWPOINT", "BadHeader: h: VIEWPOINT: wanted 7 numbers, found `0 0 1 0 0 0`"),
+            ("POINTS 6", "POINTS 5", "SizeMismatch: h: POINTS: expected 6 (WIDTH times HEIGHT), got 5"),
+            ("POINTS 6\n", "WIDTH 6\n", "BadHeader: h: line 9: expected WIDTH once, got `WIDTH 6`"),
+            ("WIDTH 3", "WIDTH 3 4", "BadHeader: h: WIDTH: expected one number, got 2"),
+            ("VIEWPOINT 0", "VIEWPOINT", "BadHeader: h: VIEWPOINT: expected 7 numbers, got `0 0 1 0 0 0`"),
             (
                 "DATA binary",
                 "DATA zip",
-                "BadHeader: h: DATA: wanted `ascii`, `binary` or `binary_compressed`, found `zip`",
+                "BadHeader: h: DATA: expected `ascii`, `binary` or `binary_compressed`, got `zip`",
             ),
-            ("VERSION 0.7", "VERSOIN 0.7", "BadHeader: h: line 1: wanted one of VERSION"),
-            ("DATA binary\n", "", "Truncated: h: header: wanted `DATA`, found the end of the file"),
+            ("VERSION 0.7", "VERSOIN 0.7", "BadHeader: h: line 1: expected one of VERSION"),
+            ("DATA binary\n", "", "Truncated: h: header: expected `DATA`, got the end of the file"),
         ] {
             let e = read(&good.replace(from, to)).unwrap_err();
             assert!(e.starts_with(told), "{e}");
         }
         let neither = good.replace("POINTS 6\n", "").replace("WIDTH 3\n", "");
-        assert_eq!(read(&neither).unwrap_err(), "MissingField: h: header: wanted POINTS or WIDTH, found none");
+        assert_eq!(read(&neither).unwrap_err(), "MissingField: h: header: expected POINTS or WIDTH, got none");
         let huge = good.replace("POINTS 6\n", "").replace("WIDTH 3\nHEIGHT 2", "WIDTH 9223372036854775808\nHEIGHT 2");
         assert!(read(&huge).unwrap_err().starts_with("LimitExceeded: h: WIDTH times HEIGHT"));
-        assert_eq!(read("").unwrap_err(), "Truncated: h: header: wanted `DATA`, found an empty file");
+        assert_eq!(read("").unwrap_err(), "Truncated: h: header: expected `DATA`, got an empty file");
         let many = format!("FIELDS {}\n", "_ ".repeat(MAX_FIELDS + 1));
-        assert_eq!(read(&many).unwrap_err(), "LimitExceeded: h: FIELDS: wanted at most 2048 values, found more");
+        assert_eq!(read(&many).unwrap_err(), "LimitExceeded: h: FIELDS: expected at most 2048 values, got more");
     }
 }

@@ -199,32 +199,32 @@ mod tests {
         let many = "element e0 0\n".to_owned() + &(1..=64).map(|i| format!("element e{i} 0\n")).collect::<String>();
         let wide = format!("element v 0\n{}", "property int x\n".repeat(2049));
         for (body, told) in [
-            ("", "Truncated: h: header: wanted `end_header`, found the end of the file"),
-            ("format ascii 1.0\nformat ascii 1.0\n", "BadHeader: h: line 3: wanted `format` (once)"),
-            ("format ascii 2.0\n", "UnsupportedFormat: h: version: wanted 1.0, found `2.0`"),
-            ("format binary 1.0\n", "BadHeader: h: line 2: wanted `ascii`"),
-            ("element v -1\n", "BadHeader: h: line 2: wanted a count from 0 to 2^64 - 1, found `-1`"),
-            ("element v +1\n", "BadHeader: h: line 2: wanted a count"),
-            ("element v 18446744073709551616\n", "BadHeader: h: line 2: wanted a count"),
-            ("element v 1\nelement v 1\n", "BadHeader: h: line 3: wanted elements that differ, found `element v 1`"),
-            ("element v 1 2\n", "BadHeader: h: line 2: wanted `format`"),
-            ("property int x\n", "BadHeader: h: line 2: wanted `element` before its properties"),
-            ("element v 1\nproperty int64 x\n", "BadHeader: h: line 3: wanted a type: char"),
-            ("element v 1\nproperty list float int x\n", "BadHeader: h: line 3: wanted a list's length of an integer"),
-            ("element v 1\nproperty int\n", "BadHeader: h: line 3: wanted `property TYPE NAME`"),
+            ("", "Truncated: h: header: expected `end_header`, got the end of the file"),
+            ("format ascii 1.0\nformat ascii 1.0\n", "BadHeader: h: line 3: expected `format` (once)"),
+            ("format ascii 2.0\n", "UnsupportedFormat: h: version: expected 1.0, got `2.0`"),
+            ("format binary 1.0\n", "BadHeader: h: line 2: expected `ascii`"),
+            ("element v -1\n", "BadHeader: h: line 2: expected a count from 0 to 2^64 - 1, got `-1`"),
+            ("element v +1\n", "BadHeader: h: line 2: expected a count"),
+            ("element v 18446744073709551616\n", "BadHeader: h: line 2: expected a count"),
+            ("element v 1\nelement v 1\n", "BadHeader: h: line 3: expected elements that differ, got `element v 1`"),
+            ("element v 1 2\n", "BadHeader: h: line 2: expected `format`"),
+            ("property int x\n", "BadHeader: h: line 2: expected `element` before its properties"),
+            ("element v 1\nproperty int64 x\n", "BadHeader: h: line 3: expected a type: char"),
+            ("element v 1\nproperty list float int x\n", "BadHeader: h: line 3: expected a list's length of an integer"),
+            ("element v 1\nproperty int\n", "BadHeader: h: line 3: expected `property TYPE NAME`"),
             (
                 "element v 1\nproperty int a\x07\n",
-                r"BadHeader: h: line 3: wanted a name of at most 256 bytes of UTF-8 without control characters, found `a\u{7}`",
+                r"BadHeader: h: line 3: expected a name of at most 256 bytes of UTF-8 without control characters, got `a\u{7}`",
             ),
-            ("end_header\n", "MissingField: h: header: wanted `format`, found none"),
-            (&many, "LimitExceeded: h: elements: wanted at most 64, found more"),
-            (&wide, "LimitExceeded: h: properties: wanted at most 2048, found more"),
+            ("end_header\n", "MissingField: h: header: expected `format`, got none"),
+            (&many, "LimitExceeded: h: elements: expected at most 64, got more"),
+            (&wide, "LimitExceeded: h: properties: expected at most 2048, got more"),
         ] {
             let e = read(&format!("ply\n{body}")).unwrap_err();
             assert!(e.starts_with(told), "{e}");
         }
-        assert_eq!(read("").unwrap_err(), "Truncated: h: header: wanted `ply`, found an empty file");
-        assert_eq!(read("PLY\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `PLY`");
-        assert_eq!(read("ply a\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `ply a`");
+        assert_eq!(read("").unwrap_err(), "Truncated: h: header: expected `ply`, got an empty file");
+        assert_eq!(read("PLY\n").unwrap_err(), "BadHeader: h: line 1: expected `ply`, got `PLY`");
+        assert_eq!(read("ply a\n").unwrap_err(), "BadHeader: h: line 1: expected `ply`, got `ply a`");
     }
 }

@@ -132,7 +132,7 @@ mod tests {
         let (threads, one) = (read(text.as_bytes(), &bounds, 1 << 10), read(text.as_bytes(), &bounds, usize::MAX));
         assert!(text.len() > 5 << 20 && threads == one);
         let wrong = format!("{text}1 2\n{text}");
-        let told = "t: line 400001: wanted 3 values, as the first line has, found 2";
+        let told = "t: line 400001: expected 3 values, as the first line has, got 2";
         assert!(
             read(wrong.as_bytes(), &bounds, 1 << 10).starts_with(told),
             "{}",

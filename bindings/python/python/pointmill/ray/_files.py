@@ -37,7 +37,7 @@ def find(inputs):
             paths = fs.glob(root)
         else:
             paths = [f["name"] for f in fs.ls(root, detail=True) if f["type"] == "file"] if fs.isdir(root) else [root]
-        error = None if paths else f"{path}: wanted a file that matches, found none"
+        error = None if paths else f"{path}: expected a file that matches, got none"
         found += [(fs.unstrip_protocol(p), error) for p in _pointmill._natural_order(paths or [root])]
     return found
 
