@@ -73,19 +73,20 @@ impl PosesSoFar {
 /// The picture of a run so far.
 pub(crate) struct Scans {
     drive: DriveScene,
-    /// Every so many scans are shown: in a page each, in an animation as many as it has frames, and
-    /// in a picture none.
+    /// Every so many scans are shown: in a page each, in an animation, and in a picture that has
+    /// them, as many as it has frames.
     every: Option<usize>,
     count: usize,
 }
 
 impl Scans {
-    /// For a picture of about so many scans.
-    pub(crate) fn new(picture: Option<&Path>, scans: usize) -> Self {
+    /// For a picture of about so many scans. `in_picture` says if they are in a still one too: a
+    /// map of points has them already.
+    pub(crate) fn new(picture: Option<&Path>, scans: usize, in_picture: bool) -> Self {
         let is = |extension| picture.is_some_and(|path| has_extension(path, extension));
         let every = match () {
             () if is("html") => Some(1),
-            () if is("gif") => Some(scans.div_ceil(DriveScene::MOST_FRAMES).max(1)),
+            () if is("gif") || (in_picture && is("png")) => Some(scans.div_ceil(DriveScene::MOST_FRAMES).max(1)),
             () => None,
         };
         Self { drive: DriveScene::new(every.map_or(1, |every| scans.div_ceil(every))), every, count: 0 }
@@ -112,7 +113,7 @@ impl Scans {
         let every = self.every.unwrap_or(1);
         if every > 1 {
             let shown = poses.len().div_ceil(every);
-            stderr::note(format!("--visualize {}: {shown} frames, one of every {every} scans", path.display()));
+            stderr::note(format!("--visualize {}: shows {shown} scans, one of every {every}", path.display()));
         }
         let shown: Vec<Pose> = poses.iter().copied().step_by(every).collect();
         save_scene(path, &self.drive.finish(title, map, &shown))

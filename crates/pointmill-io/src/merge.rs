@@ -251,7 +251,9 @@ mod tests {
         let of = |n| Scan::from(PointCloud::new(vec![0.0; n], n).unwrap());
         let told = merged(vec![of(3), of(4)]).unwrap_err().to_string();
         assert_eq!(told, "1.ply: columns: expected the columns of 0.ply: x, y, z, got x, y, z, column3");
-        assert!(merged(vec![of(4), of(3)]).unwrap_err().to_string().starts_with("1.ply: columns: expected the columns"));
+        assert!(
+            merged(vec![of(4), of(3)]).unwrap_err().to_string().starts_with("1.ply: columns: expected the columns")
+        );
         assert_eq!(merged(vec![]).unwrap_err().to_string(), "merge: inputs: expected 1 or more, got none");
     }
 }

@@ -177,7 +177,7 @@ impl<'a> Source<'a> {
         let (out, rest) = self.at_most_values(count as u64, big_endian)?;
         if out.len() < count {
             let [wanted, found] = [count, out.len()].map(|n: usize| n as u64 * size_of::<T>() as u64);
-            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", got + rest as u64));
+            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", found + rest as u64));
         }
         Ok(out)
     }

@@ -452,7 +452,10 @@ fn descriptions_that_take_time_are_refused() {
     std::fs::write(file.path(), &good).unwrap();
     let limits = Limits { max_memory: Some(4000), ..Limits::default() };
     let e = read(file.path(), &ReadOptions { limits, ..options() }).unwrap_err();
-    assert!(e.class() == "LimitExceeded" && e.to_string().contains("description: memory: expected at most 4000"), "{e}");
+    assert!(
+        e.class() == "LimitExceeded" && e.to_string().contains("description: memory: expected at most 4000"),
+        "{e}"
+    );
 }
 
 /// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the

@@ -33,9 +33,9 @@ const STRAYS: f64 = 0.01;
 ///
 /// **Shapes.** `sweeps` is about how many sweeps there will be; each keeps 10,000 points at most,
 /// and all together keep about 3,000,000. **Units and frames.** Metres, z up; sweeps in the frame
-/// of the sensor. A picture is seen from above and shows the map, coloured by height, with the
-/// sensor where the drive began; the longer side of the drive lies from left to right. An animation
-/// follows the sensor and shows all sweeps so far. **Order and determinism, limits.** As [`Scene`]
+/// of the sensor. A picture is seen from above and shows the map and the sweeps, coloured by height,
+/// with the sensor at the last sweep, or without sweeps where the drive began; the longer side of
+/// the drive lies from left to right. An animation follows the sensor and shows all sweeps so far. **Order and determinism, limits.** As [`Scene`]
 /// and [`Layer`].
 ///
 /// ```
@@ -87,7 +87,9 @@ impl DriveScene {
         let scale = |camera: &Camera| camera.view(area[2], area[3]).pixels_per_metre(1.0);
         let cameras = [[x, y, down], [y.map(|v| -v), x, down]].map(|axes| fitted(&places, axes, STRAYS));
         let camera = if scale(&cameras[0]) >= scale(&cameras[1]) { cameras[0] } else { cameras[1] };
-        let panels = vec![Panel::new(area, camera, &[])];
+        // Sweeps that were pushed are all there, up to the last pose.
+        let frame = scene.frames().checked_sub(1);
+        let panels = vec![Panel { frame, keeps: frame.is_some(), ..Panel::new(area, camera, &[]) }];
         scene.still = Sheet { size: STILL, titles: vec![scene.title.clone()], panels, ..Sheet::default() };
         let panel = Panel::new(areas(MOVING, &[(1, 1)])[0], camera, &["sweeps", "trajectory", "sensor"]);
         let cameras = following(world_from_sensor);

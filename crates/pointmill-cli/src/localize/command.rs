@@ -78,7 +78,7 @@ impl Command for Run<'_> {
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
         let run = LocalizeRun::new(localizer, self.args.with.drop_zeros);
-        Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans)))
+        Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans, true)))
     }
 
     fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {

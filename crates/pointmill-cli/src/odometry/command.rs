@@ -58,7 +58,7 @@ impl Command for Run<'_> {
 
     fn worker(&self) -> Result<Self::Worker, Failure> {
         let run = OdometryRun::new(&self.device.stream()?, &self.params, self.args.deskew, &self.inputs)?;
-        Ok((run, Scans::new(self.args.visualize.as_deref(), self.sweeps)))
+        Ok((run, Scans::new(self.args.visualize.as_deref(), self.sweeps, false)))
     }
 
     fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {

@@ -210,7 +210,10 @@ mod tests {
             ("element v 1 2\n", "BadHeader: h: line 2: expected `format`"),
             ("property int x\n", "BadHeader: h: line 2: expected `element` before its properties"),
             ("element v 1\nproperty int64 x\n", "BadHeader: h: line 3: expected a type: char"),
-            ("element v 1\nproperty list float int x\n", "BadHeader: h: line 3: expected a list's length of an integer"),
+            (
+                "element v 1\nproperty list float int x\n",
+                "BadHeader: h: line 3: expected a list's length of an integer",
+            ),
             ("element v 1\nproperty int\n", "BadHeader: h: line 3: expected `property TYPE NAME`"),
             (
                 "element v 1\nproperty int a\x07\n",

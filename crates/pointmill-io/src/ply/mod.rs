@@ -94,7 +94,7 @@ fn too_short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) 
     let more = if element.has_lists() { " or more" } else { "" };
     let wanted = u128::from(*count) * u128::from(each);
     let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes{more})");
-    fault!(window, Truncated, "element `{name}`", wanted, ("{found} bytes ({} rows)", got / each.max(1)))
+    fault!(window, Truncated, "element `{name}`", wanted, ("{found} bytes ({} rows)", found / each.max(1)))
 }
 
 /// Reads or skips the rows of an element written as text, one per line.

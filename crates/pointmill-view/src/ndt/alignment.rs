@@ -9,8 +9,9 @@ use crate::sheet::{Panel, STILL, Sheet, areas};
 
 type V3 = [f64; 3];
 
-const BEFORE: [u8; 3] = [255, 92, 84];
-const AFTER: [u8; 3] = [98, 232, 140];
+/// Two colours that all readers tell apart.
+const BEFORE: [u8; 3] = [255, 150, 50];
+const AFTER: [u8; 3] = [90, 190, 255];
 const CHOSEN: [u8; 3] = [255, 226, 160];
 /// How long each side is shown.
 const FRAME_MS: u32 = 800;
@@ -50,7 +51,7 @@ impl NdtFitNote {
 /// guess and at the pose that was found; `notes` go with them. **Units and frames.** Metres, z up.
 /// Pictures are seen from above, x to the right: an overview of the aligned scan, and a close-up of
 /// where it meets walls that face many ways, so that a wrong pose shows whichever way it is wrong.
-/// **Colours.** Before red, after green; upright cells brighter than others. **Order and
+/// **Colours.** Before orange, after blue; upright cells brighter than others. **Order and
 /// determinism, limits.** As [`Scene`]. A scan without points is shown over the middle of the map.
 ///
 /// ```

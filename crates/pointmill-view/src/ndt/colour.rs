@@ -88,8 +88,8 @@ fn wall(x: f64, y: f64) -> [u8; 3] {
 /// they mean; the x after it.
 pub(crate) fn facing_key(picture: &mut Image, x: u32, y: u32) -> u32 {
     half_ball(picture, x + RADIUS, y + 10, RADIUS);
-    let text = "rim: upright, by the direction it faces (x right, y up)";
-    let next = entry(picture, x + 2 * RADIUS + 14, y, LEVEL, "level");
+    let text = "walls, coloured by heading (x right, y up)";
+    let next = entry(picture, x + 2 * RADIUS + 14, y, LEVEL, "ground");
     picture.text(text, next as i32, y as i32, FAINT);
     entry(picture, next + 10 * text.len() as u32 + 26, y, ROUND, "no plane")
 }

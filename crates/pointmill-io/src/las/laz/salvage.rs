@@ -46,7 +46,7 @@ pub(super) fn walk<'b>(
             Layout::Whole => return None,
         };
         let bytes = from..from + length;
-        (from, found) = (bytes.end, got + count);
+        (from, found) = (bytes.end, found + count);
         Some(check(found).map(|()| Chunk { points: count, bytes }))
     })
 }
