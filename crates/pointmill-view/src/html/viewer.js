@@ -231,6 +231,7 @@
     if (state.up === 2) return scene.heights;
     return (memory[state.up] ??= [0.02, 0.98].map((share) => quantile(samples.map((p) => p[state.up]), share)));
   };
+  const fitted = {};
   // Looks at everything from a side: what most places need, across and along the window.
   const fit = (view) => {
     Object.assign(state, { target: [0, 0, 0], follow: false }, view);
@@ -251,6 +252,7 @@
       const needs = samples.map((p) => along(back, p) + FOCAL * Math.max(Math.abs(along(right, p)) * wide, Math.abs(along(above, p)) * high));
       state.distance = Math.max(quantile(needs, inside), scene.radius / 1e3);
     }
+    for (const key of ["yaw", "pitch", "distance", "target"]) fitted[key] = state[key];
     draw();
   };
   // Where the sensor is at a frame, and which way it faces around then.
@@ -513,6 +515,7 @@
     gl.clearColor(...(state.isLight ? [244, 246, 249] : scene.background).map((c) => c / 255), 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.POLYGON_OFFSET_FILL);
     const view = viewed();
     let points = 0;
     const drawLayer = (layer) => {
@@ -527,6 +530,8 @@
       gl.uniform2f(at.times, ...(layer.times ?? [0, 0]));
       gl.uniform2f(at.size, canvas.width, canvas.height);
       gl.uniform1f(at.width, ratio * (layer.shape === "line" ? (layer.name === "truth" ? 6 : 2.5) : layer.count === 1 ? 4 * state.width : state.width));
+      // An estimate lies on the truth, and is to be seen.
+      gl.polygonOffset(0, layer.name === "truth" ? 256 : 0);
       gl.uniform1i(at.mode, mode(layer));
       gl.uniform1i(at.lit, layer.shape === "ball" || layer.shape === "cube");
       gl.uniform1f(at.opacity, layer.shape === "ball" ? BALL_OPACITY : 1);
@@ -572,7 +577,8 @@
     drawOver(view, ratio);
     Object.assign(document.body.dataset, { state: "ready", frame: state.frame, draws: ++draws, points, error: gl.getError() });
   };
-  window.onresize = draw;
+  // A window of another shape, such as a phone that is turned: the view that the reader did not move is fitted again.
+  window.onresize = () => (!state.follow && Object.keys(fitted).every((key) => fitted[key] === state[key]) ? fit({ yaw: state.yaw, pitch: state.pitch }) : draw());
   drawGrid();
   fit(home());
   // A drive begins to play; a name that ends in #still, and a reader who wants little motion, keep the first frame.
