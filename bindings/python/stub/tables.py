@@ -252,10 +252,10 @@ RETURNS = {
 # of another type. A mark of exclamation: the overload has no default there.
 OVERLOADS = {
     "voxelize": [
-        ("Voxels[_Numpy, int]", {"points": "_Host", "voxel_size": "_Numbers"}),
-        ("Voxels[_Given, int]", {"points": "_Given", "voxel_size": "_Numbers"}),
-        ("Voxels[_Numpy, int | None]", {"points": "_Host", "voxel_size": "_Numbers", "padded": "bool"}),
-        ("Voxels[_Given, int | None]", {"points": "_Given", "voxel_size": "_Numbers", "padded": "bool"}),
+        ("Voxels[_Numpy, int]", {"points": "_Host", "voxel_size": "float | _Numbers"}),
+        ("Voxels[_Given, int]", {"points": "_Given", "voxel_size": "float | _Numbers"}),
+        ("Voxels[_Numpy, int | None]", {"points": "_Host", "voxel_size": "float | _Numbers", "padded": "bool"}),
+        ("Voxels[_Given, int | None]", {"points": "_Given", "voxel_size": "float | _Numbers", "padded": "bool"}),
     ],
     "roi_aware_pool3d": [
         ("RoiPooled[_Numpy]", {"origin": "_Origin"}),

@@ -7,7 +7,7 @@ Examples
 >>> import numpy as np
 >>> import pointmill
 >>> points = np.array([[0.05, 0.0, 0.0, 0.9], [0.15, 0.0, 0.0, 0.5], [7.0, 0.0, 0.0, 0.1]], np.float32)
->>> pointmill.voxelize(points, voxel_size=[0.2] * 3, point_cloud_range=[-54, -54, -5, 54, 54, 3]).num_points.tolist()
+>>> pointmill.voxelize(points, voxel_size=0.2, point_cloud_range=[-54, -54, -5, 54, 54, 3]).num_points.tolist()
 [2, 1]
 """
 

@@ -174,7 +174,7 @@ impl Localizer {
     ///
     /// Parameters
     /// ----------
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres in the sensor's frame, z up, on the CPU; further columns are not used.
     /// seconds : float, optional
     ///     The time of the scan, by default the stamp of a :class:`Scan`. Scans without a time are taken at even intervals.
