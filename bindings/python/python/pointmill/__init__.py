@@ -13,11 +13,12 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from . import _html, ndt  # noqa: F401: notebooks find `_repr_html_` of the results
+from . import _html, ndt, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
 from ._pointmill import Searcher as IcpSearcher
 from ._pointmill import Target as IcpTarget
 from ._pointmill import (
     BagClouds,
+    DeviceInfo,
     DlpackArray,
     ErrorStatistics,
     Evaluation,
@@ -41,6 +42,7 @@ from ._pointmill import (
     evaluate,
     find_inputs,
     find_log_poses,
+    info,
     log_stamp,
     num_threads,
     points_in_boxes_all,
@@ -67,6 +69,7 @@ else:
 
 __all__ = [
     "BagClouds",
+    "DeviceInfo",
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
@@ -93,6 +96,7 @@ __all__ = [
     "find_inputs",
     "find_log_poses",
     "icp",
+    "info",
     "log_stamp",
     "ndt",
     "num_threads",
@@ -105,6 +109,8 @@ __all__ = [
     "read_poses",
     "roi_aware_pool3d",
     "set_num_threads",
+    "synth",
+    "view",
     "voxelize",
     "write",
     "write_poses",

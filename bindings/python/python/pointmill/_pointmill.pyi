@@ -40,6 +40,7 @@ __version__: str
 __all__ = [
     "BagClouds",
     "BlockMap",
+    "DeviceInfo",
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
@@ -54,6 +55,7 @@ __all__ = [
     "NdtReport",
     "Odometry",
     "OdometryStep",
+    "Page",
     "RelativeErrors",
     "RoiGradient",
     "RoiPooled",
@@ -66,15 +68,19 @@ __all__ = [
     "align_many",
     "bag_topics",
     "clear_cache",
+    "command",
     "deskew",
     "devices",
+    "drive",
     "evaluate",
     "find_inputs",
     "find_log_poses",
     "icp",
+    "info",
     "log_stamp",
     "normals",
     "num_threads",
+    "page",
     "points_in_boxes_all",
     "points_in_boxes_count",
     "points_in_boxes_crop",
@@ -127,6 +133,25 @@ class BlockMap:
     def rows(self) -> list[dict[str, Any]]: ...
     @staticmethod
     def state_of(path: _Path, how: str = "") -> str: ...
+
+@final
+class DeviceInfo:
+    @property
+    def device(self) -> str: ...
+    @property
+    def kind(self) -> Literal["cpu", "cuda"]: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def threads(self) -> int | None: ...
+    @property
+    def compute_capability(self) -> str | None: ...
+    @property
+    def memory_bytes(self) -> int | None: ...
+    @property
+    def free_bytes(self) -> int | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class DlpackArray:
@@ -476,6 +501,13 @@ class OdometryStep:
     def stamp_ns(self) -> int | None: ...
 
 @final
+class Page:
+    def __new__(cls, html: str) -> Page: ...
+    @property
+    def html(self) -> str: ...
+    def save(self, path: _Path) -> None: ...
+
+@final
 class RelativeErrors:
     @property
     def frames(self) -> int | None: ...
@@ -623,9 +655,13 @@ def bag_topics(path: _Path) -> dict[str, tuple[str, int]]: ...
 
 def clear_cache() -> None: ...
 
+def command(arguments: Sequence[str]) -> int: ...
+
 def deskew(scan: Scan, poses: _Numbers, times: _Numbers, index: SupportsIndex = 0) -> _Numpy: ...
 
-def devices() -> list[str]: ...
+def devices() -> list[DeviceInfo]: ...
+
+def drive(sweeps: SupportsIndex = 10, *, scene: Literal["street", "loop", "tunnel"] = "street", seed: SupportsIndex = 0, distort: bool = False) -> tuple[list[Scan], _Numpy]: ...
 
 def evaluate(estimate: _Numbers | _Path, truth: _Numbers | _Path, *, align: Literal["none", "se3", "sim3"] = "none", estimate_times: _Numbers | None = None, truth_times: _Numbers | None = None, max_time_difference: float = 0.01) -> Evaluation: ...
 
@@ -638,6 +674,8 @@ def icp(source: _Host, target: _Array, *, guess: _Numbers | None = None, metric:
 @overload
 def icp(source: _Given, target: _Array, *, guess: _Numbers | None = None, metric: _Metric = "point-to-plane", max_distance: float | None = None, max_iterations: SupportsIndex = 100, step_tolerance: float = 1e-06, robust: _Robust | None = None, neighbours: SupportsIndex = 20, schedule: _Schedule | None = None, drop_zeros: bool = False, search: _Search = "auto", source_origin: _Numbers | Literal["auto"] | None = None, target_origin: _Numbers | Literal["auto"] | None = None, target_normals: _Array | None = None) -> IcpRegistration[_Given]: ...
 
+def info(path: _Path) -> dict[str, Any]: ...
+
 def log_stamp(sweep: _Path) -> float | None: ...
 
 @overload
@@ -646,6 +684,8 @@ def normals(points: _Host, k: SupportsIndex = 20) -> _Numpy: ...
 def normals(points: _Given, k: SupportsIndex = 20) -> _Given: ...
 
 def num_threads() -> int: ...
+
+def page(clouds: _Array, poses: _Numbers | None = None, *, title: str = "pointmill") -> Page: ...
 
 @overload
 def points_in_boxes_all(points: _Host, boxes: _Array, *, origin: _Origin = "bottom", margin: float = 0.0, layout: Literal["csr"] = "csr", local_origin: _Numbers | Literal["auto"] | None = None) -> tuple[_Numpy, _Numpy]: ...

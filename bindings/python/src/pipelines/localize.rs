@@ -25,7 +25,7 @@ const NAMES: Names = &[];
 pub(crate) static FIX: Class = Class::new(
     ("pointmill", "Fix"),
     "What became of a scan, and where the sensor was; arrays of the library of the points.",
-    Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r})"),
+    Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r}, {pose})"),
     || {
         Attributes::default()
             .record::<library::Fix>("_Array")

@@ -24,7 +24,7 @@ const SHORT: usize = 512;
 pub(crate) static STEP: Class = Class::new(
     ("pointmill", "OdometryStep"),
     "What became of a sweep, and where the sensor was; arrays of the library of the points.",
-    Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points})"),
+    Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points}, {pose})"),
     || {
         let stamp = "The moment that the pose belongs to in nanoseconds of the clock of the stamps: the middle of a sweep that was \
                      deskewed, else its stamp. ``None`` without a stamp.";
