@@ -39,7 +39,7 @@ def main():
     found = grid.align(second[::10].copy(), [0.5, -0.3, 0.0, 0.0, 0.0, 0.0])
     report(f"ndt, {found.status} after {found.iterations} steps, nvtl {found.nvtl:.2f}", found.target_from_source)
 
-    found = pointmill.icp(source=second, target=first, metric="gicp", schedule=[(1.0, 3.0), (0.25, 0.5)])
+    found = pointmill.icp(second, first, metric="gicp", schedule=[(1.0, 3.0), (0.25, 0.5)])
     report(f"gicp, {found.status} after {found.iterations} steps, rmse {found.inlier_rmse:.3f} m", found.target_from_source)
     if not found.converged:
         raise SystemExit("the alignment did not converge")

@@ -27,6 +27,13 @@ pub(crate) fn singles<const N: usize>(object: &Bound<'_, PyAny>, name: &str, wha
     Ok(numbers::<N>(object, name, what)?.map(|number| number as f32))
 }
 
+/// Three numbers along x, y, z, or one for all.
+pub(crate) fn along_axes(object: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<[f64; 3]> {
+    object
+        .extract()
+        .map_or_else(|_| numbers(object, name, &format!("{what} along x, y, z; or one for all")), |one| Ok([one; 3]))
+}
+
 /// A whole number from `least` up to what the library counts with.
 pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     let fits = u32::try_from(number).ok().filter(|n| *n >= least && i32::try_from(*n).is_ok());

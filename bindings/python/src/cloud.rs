@@ -1,6 +1,6 @@
 //! Points of an argument, in either precision and about an origin.
 
-use crate::arrays::{Array, Data, Dtype, Place};
+use crate::arrays::{Array, Data, Dtype, Place, listed};
 use crate::errors::{Names, OrRaise, value};
 use crate::files::Scan;
 use crate::interrupt::{self, Effort};
@@ -33,8 +33,7 @@ impl<'py> Cloud<'py> {
             Ok(scan) => scan.get().exact(object.py()),
             Err(_) => object,
         };
-        let array = Array::read(exact, name)?.without_grad()?.of(&[Dtype::F32, Dtype::F64])?;
-        let array = array.shaped(&[None, None], "[N, 3]")?;
+        let array = Array::taken(exact, name, &[Dtype::F32, Dtype::F64], None)?.shaped(&[None, None], "[N, 3]")?;
         if array.shape()[1] < 3 {
             return Err(value(name, "3 or more columns (x, y, z first)", array.shape()[1]));
         }
@@ -117,8 +116,8 @@ pub(crate) fn origin(
     if !origin.extract::<&str>().is_ok_and(|word| word == "auto") {
         return poses::origin(Some(origin), origin_name);
     }
-    let points = scan.map_or(points, |scan| scan.get().exact(points.py()));
-    if !is_f64(points)? {
+    let points = &listed(scan.map_or(points, |scan| scan.get().exact(points.py())), name, "float64")?;
+    if !is_wide(points)? {
         return Ok(own);
     }
     let (values, shape) = poses::numbers::<f64>(points, name, "an array of the host for the origin \"auto\"")?;
@@ -138,23 +137,32 @@ pub(crate) fn subtracted(
     Ok(found.or_else(|| origin.map(|_| [0.0; 3])))
 }
 
-/// Whether an array of any library has values of float64.
-fn is_f64(points: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(points.hasattr("dtype")? && points.getattr("dtype")?.str()?.to_string_lossy().ends_with("float64"))
+/// Whether an array of any library has values of float64 or whole numbers.
+fn is_wide(points: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !points.hasattr("dtype")? {
+        return Ok(false);
+    }
+    let dtype = points.getattr("dtype")?.str()?.to_string();
+    Ok(dtype.ends_with("float64") || dtype.contains("int"))
 }
 
-/// Points of float64, or of a scan, less an origin, as an array of float32 of the same library and
-/// on the same device; others as they are.
-pub(crate) fn local<'py>(points: &Bound<'py, PyAny>, origin: [f64; 3]) -> PyResult<Bound<'py, PyAny>> {
+/// Points of float64, of whole numbers, of a list or of a scan, less an origin, as an array of float32
+/// of the same library and on the same device; others as they are.
+pub(crate) fn local<'py>(
+    (points, name): (&Bound<'py, PyAny>, &'static str),
+    origin: [f64; 3],
+) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(scan) = points.cast::<Scan>() {
         return scan.get().about(points.py(), origin);
     }
-    if !is_f64(points)? {
-        return Ok(points.clone());
+    let points = listed(points, name, "float64")?;
+    if !is_wide(&points)? {
+        return Ok(points);
     }
     let columns: usize = points.getattr("shape")?.get_item(-1)?.extract()?;
     let row: Vec<f64> = (0..columns).map(|i| origin.get(i).copied().unwrap_or(0.0)).collect();
     if points.hasattr("new_tensor")? {
+        let points = points.call_method0("double")?;
         let row = points.call_method1("new_tensor", (row,))?;
         return points.call_method1("sub", (row,))?.call_method0("float");
     }

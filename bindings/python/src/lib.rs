@@ -22,15 +22,17 @@ mod ndt;
 mod pickle;
 mod pipelines;
 mod poses;
+mod program;
 mod ray;
 mod record;
 mod roi_pool;
 mod scatter;
 mod shared;
+mod view;
 mod voxelize;
 
 /// Every class of results.
-const RESULTS: [&record::Class; 13] = [
+const RESULTS: [&record::Class; 14] = [
     &icp::ITERATION,
     &icp::REGISTRATION,
     &ndt::FIT,
@@ -41,6 +43,7 @@ const RESULTS: [&record::Class; 13] = [
     &pipelines::FIX,
     &pipelines::RELATIVE_ERRORS,
     &pipelines::STEP,
+    &program::DEVICE,
     &roi_pool::POOLED,
     &voxelize::REPORT,
     &voxelize::VOXELS,
@@ -69,6 +72,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::pipelines::{Localizer, Odometry, evaluate};
     #[pymodule_export]
+    use crate::program::{command, devices, drive, info};
+    #[pymodule_export]
     use crate::ray::{InputReader, MapBuild, find_poses, in_natural_order, map_origin, plan_map};
     #[pymodule_export]
     use crate::roi_pool::{
@@ -77,6 +82,8 @@ mod _pointmill {
     };
     #[pymodule_export]
     use crate::scatter::{scatter, scatter_gradient};
+    #[pymodule_export]
+    use crate::view::{Page, page};
     #[pymodule_export]
     use crate::voxelize::voxelize;
 
@@ -118,25 +125,6 @@ mod _pointmill {
     fn set_num_threads(py: Python<'_>, threads: i64) -> PyResult<()> {
         let threads = whole(threads, 1, "threads")? as usize;
         detached(py, || pointmill::set_num_threads(threads)).or_raise(&[])
-    }
-
-    /// The names of the devices that operators work on, as ``pointmill devices`` lists them: the
-    /// CPU, then the NVIDIA GPUs that answer.
-    ///
-    /// Returns
-    /// -------
-    /// list of str
-    ///
-    /// Examples
-    /// --------
-    /// >>> import pointmill
-    /// >>> pointmill.devices()[0]
-    /// 'cpu'
-    #[pyfunction]
-    fn devices(py: Python<'_>) -> Vec<String> {
-        // Without a driver there is none.
-        let gpus = detached(py, pointmill::Device::list_cuda).unwrap_or_default();
-        std::iter::once("cpu".to_owned()).chain(gpus.iter().map(|gpu| format!("cuda:{}", gpu.index))).collect()
     }
 
     /// The number of threads that operators work with on the CPU; see :func:`set_num_threads`.

@@ -3,12 +3,16 @@
 use crate::arrays::{Backend, OutputArrays};
 use crate::errors::{in_python, kind as wrong_type};
 use crate::pickle::{Reduced, way_back};
+use pointmill::Pose;
 use pointmill::interop::ArrayName;
 use pointmill::record::{Field, Kind, Record, Value};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyCFunction, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+
+/// The attributes that are poses.
+const POSES: [&str; 3] = ["target_from_source", "world_from_sensor", "map_from_sensor"];
 
 /// A class of results: its name, module and docstring, its attributes, and what `repr` shows.
 pub(crate) struct Class {
@@ -281,7 +285,13 @@ impl ResultBase {
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.getattr("_repr")?.call_method1("format_map", (&slf.get().0,))
+        let fields = slf.get().0.bind(slf.py()).copy()?;
+        for name in POSES {
+            if let Some(pose) = fields.get_item(name)? {
+                fields.set_item("pose", format!("{name}={}", pose_text(&pose)?))?;
+            }
+        }
+        slf.getattr("_repr")?.call_method1("format_map", (fields,))
     }
 
     fn __eq__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -300,6 +310,18 @@ impl ResultBase {
         }
         Ok(slf.as_ptr().addr().cast_signed() >> 4)
     }
+}
+
+/// A pose as `repr` shows it: its translation in metres and the angle of its rotation. An array that
+/// has no list of its own is shown as it is.
+fn pose_text(pose: &Bound<'_, PyAny>) -> PyResult<String> {
+    let Ok(m) = pose.call_method0("tolist").and_then(|rows| rows.extract::<[[f64; 4]; 4]>()) else {
+        return Ok(pose.repr()?.to_string());
+    };
+    let [x, y, z] = [m[0][3], m[1][3], m[2][3]];
+    let vector = Pose::from_matrix(&m).map_or([f64::NAN; 3], |pose| pose.rotation_vector());
+    let angle = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    Ok(format!("[{x:.3}, {y:.3}, {z:.3}] m, {:.2} deg", angle.to_degrees()))
 }
 
 /// Refuses a value of another type than the attribute has; arrays are of any.

@@ -1,6 +1,6 @@
 //! Voxelization.
 
-use crate::args::{choice, list, named, singles, whole};
+use crate::args::{along_axes, choice, list, named, singles, whole};
 use crate::arrays::{Array, Data, Dtype, Filled, Lender, OwnedBackend, Place};
 use crate::cache::Cache;
 use crate::cloud;
@@ -111,11 +111,12 @@ fn most_points(n: i64) -> PyResult<u32> {
 ///
 /// Parameters
 /// ----------
-/// points : Scan or array of float32, ``[N, C]``
-///     x, y, z in metres, then whatever is carried along; 3 <= C <= 64, C-contiguous, of any library with DLPack or ``__array_interface__``, on the CPU or an NVIDIA GPU. It is used in place.
+/// points : Scan, array or list, ``[N, C]``
+///     x, y, z in metres, then whatever is carried along; 3 <= C <= 64, of any library with DLPack or ``__array_interface__``, on the CPU or an NVIDIA GPU.
+///     C-contiguous float32 is used in place, what else is converted once.
 ///     A :class:`Scan` is its ``points``, about its origin.
-/// voxel_size : 3 floats
-///     Edges along x, y, z in metres.
+/// voxel_size : float or 3 floats
+///     Edges along x, y, z in metres; one for all.
 /// point_cloud_range : 6 floats
 ///     x_min, y_min, z_min, x_max, y_max, z_max in metres.
 /// max_num_points : int or None
@@ -141,7 +142,7 @@ fn most_points(n: i64) -> PyResult<u32> {
 /// report : bool
 ///     Whether to wait for ``report`` on a GPU; on the CPU it is always there.
 /// origin : 3 floats or "auto", optional
-///     Offset subtracted from float64 points before conversion to float32; the range and the means are
+///     Offset subtracted from points of float64, integers and lists before they become float32; the range and the means are
 ///     relative to it. Points of float32 are taken as relative to it already. ``"auto"`` takes it from
 ///     points of the host as :func:`read` does.
 ///
@@ -164,7 +165,7 @@ fn most_points(n: i64) -> PyResult<u32> {
 /// >>> import numpy as np
 /// >>> import pointmill
 /// >>> points = np.array([[2.5, 0.5, 0.5], [2.6, 0.5, 0.5], [0.5, 0.5, 0.5], [9.0, 0.0, 0.0]], np.float32)
-/// >>> result = pointmill.voxelize(points, voxel_size=[1, 1, 1], point_cloud_range=[0, 0, 0, 4, 4, 1], max_num_points=1)
+/// >>> result = pointmill.voxelize(points, voxel_size=1, point_cloud_range=[0, 0, 0, 4, 4, 1], max_num_points=1)
 /// >>> result.coords.tolist()
 /// [[0, 0, 2], [0, 0, 0]]
 /// >>> result.report.points_dropped_full_voxel, result.report.out_of_range
@@ -192,10 +193,8 @@ pub(crate) fn voxelize<'py>(
     origin: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let found = cloud::subtracted((points, "points"), origin, "origin")?;
-    let moved = found.map(|found| cloud::local(points, found)).transpose()?;
-    let points = Array::read(moved.as_ref().unwrap_or(points), "points")?
-        .without_grad()?
-        .of_points(&[Dtype::F32], Some("origin"))?
+    let moved = found.map(|found| cloud::local((points, "points"), found)).transpose()?;
+    let points = Array::taken(moved.as_ref().unwrap_or(points), "points", &[Dtype::F32], Some("origin"))?
         .shaped(&[None, None], "[N, C]")?;
     let columns = points.shape()[1];
     if columns < 3 {
@@ -204,7 +203,7 @@ pub(crate) fn voxelize<'py>(
     let [x0, y0, z0, x1, y1, z1] =
         singles(point_cloud_range, "point_cloud_range", "x_min, y_min, z_min, x_max, y_max, z_max")?;
     let params = VoxelizeParams {
-        voxel_size: singles(voxel_size, "voxel_size", "x, y, z")?,
+        voxel_size: along_axes(voxel_size, "voxel_size", "edges")?.map(|edge| edge as f32),
         range: Aabb::new([x0, y0, z0], [x1, y1, z1]),
         max_voxels: whole(max_voxels, 1, "max_voxels")?,
         max_points_per_voxel: max_num_points.map(most_points).transpose()?,

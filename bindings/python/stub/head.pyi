@@ -24,10 +24,10 @@ _Covariance: TypeAlias = Literal["autoware", "unbiased", "population"]
 _Path: TypeAlias = str | PathLike[str]
 _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 
-# The arrays of a result: of numpy for arrays of numpy and scans, otherwise of the type that was handed in.
+# The arrays of a result: of numpy for arrays of numpy, scans and lists, otherwise of the type that was handed in.
 _Own = TypeVar("_Own", default=Any, covariant=True)
 _Given = TypeVar("_Given")
-_Host: TypeAlias = _Numpy | Scan
+_Host: TypeAlias = _Numpy | Scan | Sequence[Any]
 # int, or int | None where the rows of a padded result were not counted.
 _Rows = TypeVar("_Rows", bound=int | None, default=int | None, covariant=True)
 _CloudFormat: TypeAlias = Literal["kitti", "nuscenes", "bin", "npy", "npz", "ply", "pcd", "las", "feather", "arrow", "mcap", "e57", "csv", "xyz"]

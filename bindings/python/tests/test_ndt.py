@@ -206,10 +206,9 @@ def test_errors():
     points = room()
     grid = ndt.Grid(points, resolution=1.0)
     for kind, message, call in (
-        (TypeError, "points: expected values of type float32 or float64, got int64", lambda: ndt.Grid(points.astype(int), resolution=1.0)),
+        (TypeError, "points: expected values of type float32 or float64, got bool", lambda: ndt.Grid(points.astype(bool), resolution=1.0)),
         (ValueError, "points: expected an array of shape [N, 3]", lambda: ndt.Grid(points[0], resolution=1.0)),
         (ValueError, "points: expected 3 or more columns", lambda: ndt.Grid(points[:, :2].copy(), resolution=1.0)),
-        (ValueError, "points: expected a C-contiguous array", lambda: ndt.Grid(points[::2], resolution=1.0)),
         (ValueError, "resolution: expected", lambda: ndt.Grid(points, resolution=0.0)),
         (ValueError, "min_points: expected a whole number from 1", lambda: ndt.Grid(points, resolution=1.0, min_points=0)),
         (ValueError, "eigen_ratio: expected 0 or more, below 1, got 1", lambda: ndt.Grid(points, resolution=1.0, eigen_ratio=1.0)),

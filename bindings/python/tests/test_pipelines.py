@@ -83,7 +83,7 @@ def test_what_is_wrong_is_named():
     with pytest.raises(ValueError, match=r"times: expected an array of shape \[N\], got shape"):
         odometry.push(np.zeros((5, 3), np.float32), np.zeros((5, 1)))
     with pytest.raises(TypeError, match="points"):
-        odometry.push(np.zeros((5, 3), np.int32))
+        odometry.push(np.zeros((5, 3), bool))
     assert len(odometry) == 0
 
 

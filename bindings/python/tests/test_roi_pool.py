@@ -190,7 +190,7 @@ def test_scenes_of_maps_are_relative_to_an_origin():
                     assert_bits(np.asarray(got), want, name)
             # Boxes of float32 are relative to the origin already.
             assert_bits(np.asarray(pool(library(near_boxes), scene[1], local_origin=given).pooled), wanted.pooled, "f32")
-    with pytest.raises(TypeError, match="rois: expected values of type float32 or float16 or bfloat16, got float64"):
+    with pytest.raises(ValueError, match="pts: expected coordinates that float32 holds to 1 mm, .*; pass local_origin='auto'"):
         pool(boxes, points)
     with pytest.raises(ValueError, match="local_origin: expected 3 numbers"):
         pool(boxes, points, local_origin=[1, 2])

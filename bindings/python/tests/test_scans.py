@@ -164,5 +164,8 @@ def test_scans_of_arrays():
 
 
 def test_devices():
-    devices = pointmill.devices()
-    assert devices[0] == "cpu" and all(name == f"cuda:{i}" for i, name in enumerate(devices[1:]))
+    cpu, *gpus = pointmill.devices()
+    assert (cpu.device, cpu.kind, cpu.name, cpu.memory_bytes) == ("cpu", "cpu", None, None) and cpu.threads >= 1
+    for i, gpu in enumerate(gpus):
+        assert (gpu.device, gpu.kind, gpu.threads) == (f"cuda:{i}", "cuda", None)
+        assert gpu.name and 0 < gpu.free_bytes <= gpu.memory_bytes

@@ -54,7 +54,9 @@ assert_type(scan["intensity"], npt.NDArray[Any])
 assert_type(pointmill.voxelize(scan, voxel_size=size, point_cloud_range=limits).num_points, npt.NDArray[Any])
 assert_type(pointmill.icp.align(source=scan, target=scan).target_from_source, npt.NDArray[Any])
 assert_type(np.asarray(scan), npt.NDArray[Any])
-assert_type(pointmill.devices(), list[str])
+assert_type(pointmill.devices(), list[pointmill.DeviceInfo])
+assert_type(pointmill.synth.drive(1)[0], list[pointmill.Scan])
+assert_type(pointmill.view.page([]), pointmill.view.Page)
 scan["intensity"].foo()  # type: ignore[attr-defined]
 
 target = pointmill.icp.Target(pts, metric="gicp")

@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::{has_extension, require_folder_of};
+use crate::program::arguments;
 use pointmill_io::write_whole;
 use pointmill_view::{Scene, ViewError, require_memory};
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -43,8 +43,8 @@ pub fn save_scene(path: &Path, scene: &Scene) -> Result<(), Failure> {
 
 /// The command line, with files by their names without folders: pages are given away.
 fn command_line() -> String {
-    let last = |arg: OsString| Path::new(&arg).file_name().map_or(arg.clone(), ToOwned::to_owned);
-    let words: Vec<String> = std::env::args_os().map(|arg| last(arg).to_string_lossy().into_owned()).collect();
+    let last = |arg: &std::ffi::OsString| Path::new(arg).file_name().unwrap_or(arg).to_string_lossy().into_owned();
+    let words: Vec<String> = arguments().iter().map(last).collect();
     words.join(" ")
 }
 

@@ -7,9 +7,10 @@ use crate::{interrupt, stderr};
 use clap::{Command, FromArgMatches};
 use pointmill_io::escape;
 use std::any::Any;
+use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
+use std::sync::OnceLock;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
@@ -25,11 +26,19 @@ pub trait Program: FromArgMatches {
     fn run(&self, printer: &mut Printer) -> Result<(), Failure>;
 }
 
-/// Parses the arguments of the process and runs the program. Results are printed on stdout,
-/// everything about them on stderr.
-pub fn main<P: Program>(mut command: Command) -> ExitCode {
+/// The arguments that the program was started with, its name first.
+static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The arguments that the program was started with, its name first.
+pub fn arguments() -> &'static [OsString] {
+    ARGUMENTS.get_or_init(|| std::env::args_os().collect())
+}
+
+/// Parses arguments, the name of the program first, and runs the program, once in a process. Results
+/// are printed on stdout, everything about them on stderr. Returns the exit code.
+pub fn main<P: Program>(mut command: Command, given: impl IntoIterator<Item = OsString>) -> u8 {
     command.build();
-    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let mut arguments = ARGUMENTS.get_or_init(|| given.into_iter().collect()).clone();
     let applied = config::apply(&command, &mut arguments);
     let parsed = command.clone().try_get_matches_from(&arguments);
     let parsed = parsed.and_then(|matches| Ok((P::from_arg_matches(&matches)?, matches)));
@@ -60,7 +69,7 @@ pub fn main<P: Program>(mut command: Command) -> ExitCode {
     let done = done.unwrap_or_else(|panic| Err(Failure::Internal(message_of(&*panic))));
     // A run that was interrupted reports that, even if it has come to its end meanwhile.
     match done.and_then(|()| interrupt::check()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => end(&failure, &mut printer),
     }
 }
@@ -78,12 +87,12 @@ fn start_log(global: &Global) {
 }
 
 /// Reports the failure that ends the program.
-fn end(failure: &Failure, printer: &mut Printer) -> ExitCode {
+fn end(failure: &Failure, printer: &mut Printer) -> u8 {
     if !failure.is_reported() {
         stderr::error(failure);
     }
     printer.failure(failure);
-    ExitCode::from(failure.exit_code())
+    failure.exit_code()
 }
 
 /// The message of a panic. Its place is on stderr already.
@@ -94,12 +103,12 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
 
 /// Reports arguments that cannot be parsed, or prints the help that was asked for. Control bytes in
 /// the arguments are escaped.
-fn explain(error: &clap::Error) -> ExitCode {
-    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
+fn explain(error: &clap::Error) -> u8 {
+    let json = arguments().iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     if error.use_stderr() && json {
         Printer::new(true).failure(&Failure::Usage(message(error)));
     }
-    let harmless = std::env::args_os().all(|arg| {
+    let harmless = arguments().iter().all(|arg| {
         let arg = arg.to_string_lossy();
         escape(&arg) == arg
     });
@@ -112,5 +121,5 @@ fn explain(error: &clap::Error) -> ExitCode {
         let lines: Vec<_> = plain.split('\n').map(escape).collect();
         let _ = std::io::stderr().lock().write_all(lines.join("\n").as_bytes());
     }
-    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+    if error.use_stderr() { 2 } else { 0 }
 }

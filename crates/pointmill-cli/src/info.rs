@@ -5,10 +5,11 @@ use crate::flags::{BatchArgs, ReadArgs};
 use crate::inputs::{is_bag, open_bag};
 use crate::text::tidy;
 use clap::Args;
+use pointmill_data::DataError;
 use pointmill_io::mcap::{Bag, TimeOrigin};
 use pointmill_io::{Format, IoError, Poses, ReadOptions, Scan, escape, find_poses};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `pointmill info`
 #[derive(Debug, Args)]
@@ -225,17 +226,21 @@ pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure>
     job.run(&Info { inputs, options, long: args.long }, printer)
 }
 
-impl Command for Info {
-    type Worker = ();
-    type Row = Row;
-    type Totals = Totals;
-    const ON_DEVICE: bool = false;
+/// What is known of a file, as the command prints it in JSON.
+///
+/// # Errors
+/// A file that cannot be read or is none of the formats.
+pub fn describe(path: &Path) -> Result<String, DataError> {
+    let options = ReadOptions::default();
+    let (_, inputs) = Inputs::find_files(&[path.to_path_buf()], options.clone())?;
+    let info = Info { inputs, options, long: false };
+    let (row, ..) = info.look(&Source::File(path.to_path_buf()))?;
+    Ok(serde_json::to_string(&row).expect("numbers and text are JSON"))
+}
 
-    fn worker(&self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
+impl Info {
+    /// What is known of an input, the milliseconds that it took, and what is odd.
+    fn look(&self, source: &Source) -> Result<(Row, f64, Notes), IoError> {
         if let Source::File(path) = source
             && is_bag(path)
         {
@@ -249,15 +254,15 @@ impl Command for Info {
             let damage = bag.damage().map(|detail| format!("the bag is damaged: {detail}"));
             let salvaged = bag.damage().map(|_| bag.topics().iter().map(|topic| topic.count).sum());
             let warnings = cut.into_iter().chain(damage).collect();
-            return Ok(Frame::read(index, source.name(), read_ms, Notes { warnings, salvaged }, of));
+            return Ok((of, read_ms, Notes { warnings, salvaged }));
         }
         if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
-            let (found, read_ms) = timed(|| Ok::<_, InputError>(find_poses(path, &self.options.limits)))?;
+            let (found, read_ms) = timed(|| Ok::<_, IoError>(find_poses(path, &self.options.limits)))?;
             if let Some((format, Poses { poses, times })) = found {
                 let times = times.and_then(|times| Some([*times.first()?, *times.last()?]));
                 let poses = Some(PoseFile { count: poses.len(), kind: format.as_str(), times });
                 let of = Row { format: "poses", cloud: None, topics: None, poses };
-                return Ok(Frame::read(index, source.name(), read_ms, Notes::default(), of));
+                return Ok((of, read_ms, Notes::default()));
             }
         }
         let (scan, read_ms) = self.inputs.read(source)?;
@@ -273,7 +278,23 @@ impl Command for Info {
         let dataset = self.options.dataset.map(|dataset| dataset.as_str());
         let cloud = Cloud { points, columns, bounds, nonfinite, origin, times, dataset };
         let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None, poses: None };
-        Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
+        Ok((of, read_ms, warnings(&scan)))
+    }
+}
+
+impl Command for Info {
+    type Worker = ();
+    type Row = Row;
+    type Totals = Totals;
+    const ON_DEVICE: bool = false;
+
+    fn worker(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
+        let (of, read_ms, notes) = self.look(source)?;
+        Ok(Frame::read(index, source.name(), read_ms, notes, of))
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {

@@ -1,39 +1,8 @@
 //! `pointmill`: operators on point clouds, on the command line.
-//!
-//! Arguments go to the library, results to the printer; no algorithm and no file format is
-//! implemented here. Results are printed on stdout, everything about them on stderr. Exit codes:
-//! [`failure::Failure`]. JSON lines: [`json`].
-//!
-//! Each command has a folder or a file. What all commands share is the crate `pointmill-batch`.
-//! `localize` reads its map as `ndt` does; no other command imports another.
 #![forbid(unsafe_code)]
-
-mod cli;
-mod convert;
-mod demo;
-mod devices;
-mod drive;
-mod evaluate;
-mod examples;
-mod icp;
-mod info;
-mod localize;
-mod man;
-mod ndt;
-mod odometry;
-mod roi_pool;
-#[cfg(test)]
-#[path = "../tests/unit/schema.rs"]
-mod schema;
-mod synth;
-mod voxelize;
-
-use pointmill_batch::{
-    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, stats, stderr, text,
-};
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    pointmill_batch::program::main::<cli::Cli>(cli::Cli::commands())
+    ExitCode::from(pointmill_cli::main(std::env::args_os()))
 }

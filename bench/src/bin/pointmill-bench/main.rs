@@ -43,7 +43,7 @@ impl Program for Cli {
 }
 
 fn main() -> ExitCode {
-    program::main::<Cli>(Cli::named())
+    ExitCode::from(program::main::<Cli>(Cli::named(), std::env::args_os()))
 }
 
 #[cfg(test)]

@@ -7,17 +7,18 @@ Examples
 >>> import numpy as np
 >>> import pointmill
 >>> points = np.array([[0.05, 0.0, 0.0, 0.9], [0.15, 0.0, 0.0, 0.5], [7.0, 0.0, 0.0, 0.1]], np.float32)
->>> pointmill.voxelize(points, voxel_size=[0.2] * 3, point_cloud_range=[-54, -54, -5, 54, 54, 3]).num_points.tolist()
+>>> pointmill.voxelize(points, voxel_size=0.2, point_cloud_range=[-54, -54, -5, 54, 54, 3]).num_points.tolist()
 [2, 1]
 """
 
 from typing import TYPE_CHECKING
 
-from . import _html, ndt  # noqa: F401: notebooks find `_repr_html_` of the results
+from . import _html, ndt, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
 from ._pointmill import Searcher as IcpSearcher
 from ._pointmill import Target as IcpTarget
 from ._pointmill import (
     BagClouds,
+    DeviceInfo,
     DlpackArray,
     ErrorStatistics,
     Evaluation,
@@ -41,6 +42,7 @@ from ._pointmill import (
     evaluate,
     find_inputs,
     find_log_poses,
+    info,
     log_stamp,
     num_threads,
     points_in_boxes_all,
@@ -67,6 +69,7 @@ else:
 
 __all__ = [
     "BagClouds",
+    "DeviceInfo",
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
@@ -93,6 +96,7 @@ __all__ = [
     "find_inputs",
     "find_log_poses",
     "icp",
+    "info",
     "log_stamp",
     "ndt",
     "num_threads",
@@ -105,6 +109,8 @@ __all__ = [
     "read_poses",
     "roi_aware_pool3d",
     "set_num_threads",
+    "synth",
+    "view",
     "voxelize",
     "write",
     "write_poses",

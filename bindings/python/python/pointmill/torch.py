@@ -98,7 +98,7 @@ def _(points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, 
     values = (rows, columns) if mean else (rows, max_num_points, columns)
     coords = (rows, 3 if row_splits is None else 4)
     return (
-        points.new_empty(values),
+        points.new_empty(values, dtype=torch.float32),
         points.new_empty(coords, dtype=torch.int32),
         points.new_empty((rows,), dtype=torch.int32),
     )
@@ -131,8 +131,8 @@ def voxelize(
 
     Parameters
     ----------
-    points : Tensor of float32, ``[N, C]``
-        x, y, z in metres, then whatever is carried along; 3 <= C <= 64, contiguous, without grad.
+    points : Tensor, ``[N, C]``
+        x, y, z in metres, then whatever is carried along; 3 <= C <= 64, without grad. Contiguous float32 is used in place.
     voxel_size : 3 floats
         Edges along x, y, z in metres.
     point_cloud_range : 6 floats
@@ -461,7 +461,7 @@ def roi_aware_pool3d(
     rois : Tensor, ``[B, 7]``
         cx, cy, cz, dx, dy, dz, heading in metres and radians.
     pts : Tensor, ``[N, 3]``
-        x, y, z in metres, of the type of `rois`.
+        x, y, z in metres.
     pts_feature : Tensor of float32, float16 or bfloat16, ``[N, C]``
         What is pooled.
     out_size : int or 3 ints

@@ -1,7 +1,7 @@
 //! Arrays of callers: what they are, where they lie, and where results of theirs go.
 //!
 //! Tensors of torch and arrays of numpy are read by their own means, which takes a microsecond;
-//! everything else through `DLPack`. Nothing is copied.
+//! everything else through `DLPack`. Nothing is copied but what an operator cannot use in place.
 
 mod dlpack;
 mod numpy;
@@ -122,6 +122,15 @@ impl Dtype {
     }
 }
 
+/// A list or tuple as an array of numpy of this type; others as they are.
+pub(crate) fn listed<'py>(object: &Bound<'py, PyAny>, name: &str, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+        return Ok(object.clone());
+    }
+    let array = object.py().import("numpy")?.call_method1("array", (object, dtype));
+    array.map_err(|error| kind(name, "an array, or rows of as many numbers each", error.value(object.py())))
+}
+
 /// An array that was handed in.
 pub(crate) struct Array<'py> {
     name: &'static str,
@@ -195,32 +204,44 @@ impl<'py> Array<'py> {
         Ok(self)
     }
 
-    /// Refuses values of other types.
-    pub(crate) fn of(self, dtypes: &[Dtype]) -> PyResult<Self> {
-        self.of_points(dtypes, None)
+    /// Looks at points or boxes, which may be about an origin, an argument of this name. Those of
+    /// another type or layout than the operator uses, and lists, are copied once.
+    pub(crate) fn taken(
+        object: &Bound<'py, PyAny>,
+        name: &'static str,
+        dtypes: &[Dtype],
+        origin: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::read(&listed(object, name, "float64")?, name)?.without_grad()?.copied(dtypes, origin)
     }
 
-    /// Refuses values of other types, of points that may be about an origin, an argument of this
-    /// name.
-    pub(crate) fn of_points(self, dtypes: &[Dtype], origin: Option<&str>) -> PyResult<Self> {
+    /// An array that the operator can use: this one, or a copy of it; see `_arrays.py`.
+    pub(crate) fn copied(self, dtypes: &[Dtype], origin: Option<&str>) -> PyResult<Self> {
+        let in_place = dtypes.contains(&self.dtype) && self.contiguous && self.is_aligned();
+        if in_place || self.library == Library::Other {
+            return self.of(dtypes);
+        }
+        let names: Vec<&str> = dtypes.iter().map(Dtype::name).collect();
+        let module = self.object.py().import("pointmill._arrays")?;
+        let copy = module.call_method1("copied", (&self.object, self.name, names, origin))?;
+        Self::read(&copy, self.name)?.of(dtypes)
+    }
+
+    /// Refuses values of other types.
+    pub(crate) fn of(self, dtypes: &[Dtype]) -> PyResult<Self> {
         if dtypes.contains(&self.dtype) {
             return Ok(self);
         }
-        let names: Vec<&str> = dtypes.iter().map(Dtype::name).collect();
-        Err(self.refused_type(format_args!("values of type {}", names.join(" or ")), &dtypes[0], origin))
-    }
-
-    /// The error of values of another type, with the call that converts them.
-    pub(crate) fn refused_type(&self, expected: impl fmt::Display, to: &Dtype, origin: Option<&str>) -> PyErr {
+        let to = &dtypes[0];
         let call = match (self.library, to) {
             (Library::Numpy, to) => format!("{}.astype(numpy.{})", self.name, to.name()),
             (Library::Torch, Dtype::F32) => format!("{}.float()", self.name),
             (Library::Torch, to) => format!("{}.to(torch.{})", self.name, to.name()),
             (Library::Other, to) => format!("an array of {}", to.name()),
         };
-        let about = origin.filter(|_| self.dtype == Dtype::F64 && self.place == Place::Cpu);
-        let about = about.map_or_else(String::new, |name| format!(", or {name}='auto' for large coordinates"));
-        kind(self.name, expected, format_args!("{}; pass {call}{about}", self.dtype.name()))
+        let names: Vec<&str> = dtypes.iter().map(Dtype::name).collect();
+        let expected = format_args!("values of type {}", names.join(" or "));
+        Err(kind(self.name, expected, format_args!("{}; pass {call}", self.dtype.name())))
     }
 
     /// Refuses another shape; `None` is any size, and `text` tells all of it.
@@ -264,6 +285,14 @@ impl<'py> Array<'py> {
         Backend::new(self.object.clone(), self.library, self.place)
     }
 
+    fn is_aligned(&self) -> bool {
+        self.address.is_multiple_of(match self.dtype {
+            Dtype::F16 | Dtype::Bf16 => 2,
+            Dtype::F32 | Dtype::I32 => 4,
+            _ => 8,
+        })
+    }
+
     /// The values, kept alive, on the stream of the call.
     pub(crate) fn data(&self, stream: &Stream) -> PyResult<Data> {
         let len: usize = self.shape.iter().product();
@@ -277,12 +306,7 @@ impl<'py> Array<'py> {
             Place::Cuda { .. } => Memory::on_device(&self.dtype, stream, self.address, len)
                 .map_err(|error| crate::errors::from_library(error, &[]))?,
         };
-        let size = match self.dtype {
-            Dtype::F16 | Dtype::Bf16 => 2,
-            Dtype::F32 | Dtype::I32 => 4,
-            _ => 8,
-        };
-        if len > 0 && !self.address.is_multiple_of(size) {
+        if len > 0 && !self.is_aligned() {
             return Err(value(
                 self.name,
                 "values that are aligned for their type",

@@ -19,9 +19,9 @@ use pyo3::types::PyDict;
 ///
 /// Parameters
 /// ----------
-/// source : Scan or array of float32 or float64, ``[N, 3]``
+/// source : Scan, array or list, ``[N, 3]``
 ///     x, y, z in metres, in the source's frame; further columns are not used.
-/// target : Scan or array of float32 or float64, ``[M, 3]``
+/// target : Scan, array or list, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame.
 /// guess : array, ``[4, 4]``, optional
 ///     The pose to start from, ``target_from_source``; identity. Entries of the rotation may be up to 1e-3 off the nearest rotation, which is then used.
@@ -65,13 +65,13 @@ use pyo3::types::PyDict;
 /// >>> import pointmill
 /// >>> x, y = (grid.ravel() * 0.04 for grid in np.meshgrid(np.arange(50), np.arange(50)))
 /// >>> sheet = np.stack([x, y, 0.2 * np.sin(3 * x) * np.cos(2 * y)], 1)
-/// >>> found = pointmill.icp(source=sheet + [0.015, -0.01, 0.005], target=sheet, metric="point-to-point")
+/// >>> found = pointmill.icp(sheet + [0.015, -0.01, 0.005], sheet, metric="point-to-point")
 /// >>> found.status, found.fitness, bool(abs(found.target_from_source[0, 3] + 0.015) < 1e-6)
 /// ('fixed', 1.0, True)
 #[pyfunction]
 #[pyo3(
-    signature = (*, source, target, guess = None, source_origin = None, target_origin = None, target_normals = None, **params),
-    text_signature = "(*, source, target, guess=None, metric=\"point-to-plane\", max_distance=None, \
+    signature = (source, target, *, guess = None, source_origin = None, target_origin = None, target_normals = None, **params),
+    text_signature = "(source, target, *, guess=None, metric=\"point-to-plane\", max_distance=None, \
     max_iterations=100, step_tolerance=1e-6, robust=None, neighbours=20, schedule=None, drop_zeros=False, \
     search=\"auto\", source_origin=None, target_origin=None, target_normals=None)"
 )]

@@ -16,7 +16,7 @@ pub(crate) static REGISTRATION: Class = Class::new(
     ("pointmill", "IcpRegistration"),
     "The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.\n\nHessian and covariance are by a translation and a rotation vector about ``pivot``.",
     Some(
-        "IcpRegistration(status=\"{status}\", iterations={iterations}, fitness={fitness:.4f}, inlier_rmse={inlier_rmse:.6f})",
+        "IcpRegistration(status=\"{status}\", iterations={iterations}, fitness={fitness:.4f}, inlier_rmse={inlier_rmse:.6f}, {pose})",
     ),
     || {
         let dropped =

@@ -31,7 +31,7 @@ const MANY: usize = 32;
 ///
 /// Parameters
 /// ----------
-/// points : Scan or array of float32 or float64, ``[N, 3]``
+/// points : Scan, array or list, ``[N, 3]``
 ///     x, y, z; further columns are not used. On a GPU they are of float32.
 /// search : {"auto", "brute", "kdtree", "lbvh"}
 ///     How neighbours are searched for; the result does not depend on it.
@@ -284,7 +284,7 @@ impl IcpSearcher {
 ///
 /// Parameters
 /// ----------
-/// points : Scan or array of float32 or float64, ``[N, 3]``
+/// points : Scan, array or list, ``[N, 3]``
 ///     x, y, z; further columns are not used. On a GPU they are of float32.
 /// k : int
 ///     1 to 32.

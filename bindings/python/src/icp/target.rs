@@ -21,7 +21,7 @@ const TARGET: Names = &[(pointmill::Argument::Target, "points"), (pointmill::Arg
 ///
 /// Parameters
 /// ----------
-/// points : Scan or array of float32 or float64, ``[M, 3]``
+/// points : Scan, array or list, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame; further columns are not used.
 /// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros,
 /// search
@@ -133,7 +133,7 @@ impl IcpTarget {
     ///
     /// Parameters
     /// ----------
-    /// source : Scan or array of float32 or float64, ``[N, 3]``
+    /// source : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres, in the source's frame, where the target's points were.
     /// guess : array, ``[4, 4]``, optional
     ///     As of :func:`pointmill.icp`.

@@ -187,7 +187,7 @@ impl NdtBlockMap {
     /// ----------
     /// name : str
     ///     The name of the input; :meth:`name_of` makes that of a file.
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres; further columns are not used. Of a :class:`~pointmill.Scan` all bits of the file.
     /// pose : array, ``[4, 4]``, optional
     ///     The pose from the frame of the points to the frame of the map. It takes points of the host.

@@ -82,7 +82,7 @@ impl NdtMoments {
     ///
     /// Parameters
     /// ----------
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres; further columns are not used.
     /// origin : 3 floats, optional
     ///     What is added to each point of float32. The origin of the sums is subtracted from all points.

@@ -38,7 +38,7 @@ pub(super) fn fits<'py>(backend: &Backend<'py>, fits: &[NdtFit]) -> PyResult<Bou
 pub(crate) static REGISTRATION: Class = Class::new(
     ("pointmill.ndt", "NdtRegistration"),
     "The pose of a scan in a map; arrays of the scan's library and on its device.\n\nThe Hessian has the second derivatives of minus the score by ``xyzrpy``; the covariance is its inverse.",
-    Some("NdtRegistration(status=\"{status}\", iterations={iterations}, nvtl={nvtl:.4f})"),
+    Some("NdtRegistration(status=\"{status}\", iterations={iterations}, nvtl={nvtl:.4f}, {pose})"),
     || {
         let xyzrpy = "``[6]`` float64: the same pose as x, y, z in metres, roll, pitch, yaw in radians.";
         Attributes::default().record::<NdtRegistration>("_Array").add("xyzrpy", "_Array", xyzrpy).add(

@@ -25,7 +25,7 @@ const NAMES: Names = &[];
 pub(crate) static FIX: Class = Class::new(
     ("pointmill", "Fix"),
     "What became of a scan, and where the sensor was; arrays of the library of the points.",
-    Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r})"),
+    Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r}, {pose})"),
     || {
         Attributes::default()
             .record::<library::Fix>("_Array")
@@ -174,7 +174,7 @@ impl Localizer {
     ///
     /// Parameters
     /// ----------
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres in the sensor's frame, z up, on the CPU; further columns are not used.
     /// seconds : float, optional
     ///     The time of the scan, by default the stamp of a :class:`Scan`. Scans without a time are taken at even intervals.

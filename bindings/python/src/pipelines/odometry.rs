@@ -24,7 +24,7 @@ const SHORT: usize = 512;
 pub(crate) static STEP: Class = Class::new(
     ("pointmill", "OdometryStep"),
     "What became of a sweep, and where the sensor was; arrays of the library of the points.",
-    Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points})"),
+    Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points}, {pose})"),
     || {
         let stamp = "The moment that the pose belongs to in nanoseconds of the clock of the stamps: the middle of a sweep that was \
                      deskewed, else its stamp. ``None`` without a stamp.";
@@ -113,7 +113,7 @@ impl Odometry {
     ///
     /// Parameters
     /// ----------
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres in the sensor's frame, on the device of the first sweep; further columns are not used.
     /// times : array, ``[N]``, optional
     ///     The time of each point in seconds: of one clock for all sweeps, or from the start of each. The pose then belongs to the middle of the times. Of a sweep that was published deskewed, see :attr:`Scan.deskewed`, pass none. By default those of a :class:`Scan`, unless it is deskewed.

@@ -107,16 +107,16 @@ macro_rules! parameters {
 
 Parameters
 ----------
-points : Scan or array of float32, float16 or bfloat16, ``[N, 3]``
+points : Scan, array or list, ``[N, 3]``
     x, y, z in metres; up to 64 columns, of which the rest is not used.
-boxes : array of the type of `points`, ``[B, 7]``
+boxes : array or list, ``[B, 7]``
     cx, cy, cz, dx, dy, dz, heading in metres and radians.
 origin : {\"bottom\", \"center\"}
     Which point of a box cz is.
 margin : float
     Metres by which a box is longer and wider on each side.
 local_origin : 3 floats or \"auto\", optional
-    What is subtracted from points and boxes of float64 before they become float32. Those of float32 are taken as relative to it already. ``\"auto\"`` takes it from points of the host as :func:`read` does.
+    What is subtracted from points and boxes of float64, integers and lists before they become float32. Those of float32 are taken as relative to it already. ``\"auto\"`` takes it from points of the host as :func:`read` does.
 "
     };
 }

@@ -10,7 +10,7 @@ pub(crate) use inside::{
 };
 pub(crate) use pool::{POOLED, roi_aware_pool3d};
 
-use crate::args::{named, numbers, whole};
+use crate::args::{along_axes, named, whole};
 use crate::arrays::{Array, Dtype};
 use crate::cache::Cache;
 use crate::cloud;
@@ -48,17 +48,11 @@ impl Worker {
 
 /// The voxels of a box along its axes.
 fn sizes(out_size: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
-    let sizes = match out_size.extract::<i64>() {
-        Ok(n) => [n; 3],
-        Err(_) => {
-            let sizes = numbers::<3>(out_size, "out_size", "voxels along x, y, z; or one for all")?;
-            if sizes.iter().any(|n| n.fract() != 0.0) {
-                return Err(value("out_size", "whole numbers", format_args!("{sizes:?}")));
-            }
-            sizes.map(|n| n as i64)
-        }
-    };
-    let [x, y, z] = sizes;
+    let sizes = along_axes(out_size, "out_size", "voxels")?;
+    if sizes.iter().any(|n| n.fract() != 0.0) {
+        return Err(value("out_size", "whole numbers", format_args!("{sizes:?}")));
+    }
+    let [x, y, z] = sizes.map(|n| n as i64);
     Ok([whole(x, 1, "out_size")?, whole(y, 1, "out_size")?, whole(z, 1, "out_size")?])
 }
 
@@ -77,7 +71,7 @@ fn local_origin(
     cloud::subtracted(points, origin, "local_origin")
 }
 
-/// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device. With an origin those
+/// Boxes `[B, 7]` and points `[N, 3 or more]`, on one device and of one type: float32 if theirs differ. With an origin those
 /// of float64 become float32 relative to it.
 fn boxes_and_points<'py>(
     boxes: (&Bound<'py, PyAny>, &'static str),
@@ -86,16 +80,15 @@ fn boxes_and_points<'py>(
 ) -> PyResult<(Array<'py>, Array<'py>)> {
     let columns = "(cx, cy, cz, dx, dy, dz, heading)";
     let read = |(object, name): (&Bound<'py, PyAny>, &'static str)| {
-        let moved = origin.map(|origin| cloud::local(object, origin)).transpose()?;
-        Array::read(moved.as_ref().unwrap_or(object), name)?.without_grad()?.of_points(&FLOATS, Some("local_origin"))
+        let moved = origin.map(|origin| cloud::local((object, name), origin)).transpose()?;
+        Array::taken(moved.as_ref().unwrap_or(object), name, &FLOATS, Some("local_origin"))
     };
-    let boxes = read(boxes)?.shaped(&[None, Some(7)], format_args!("[B, 7] {columns}"))?;
-    let points = read(points)?;
-    let points = points.shaped(&[None, None], "[N, 3]")?.beside(&boxes)?;
+    let (mut boxes, mut points) = (read(boxes)?, read(points)?);
     if points.dtype() != boxes.dtype() {
-        let expected = format!("values of type {}, as {}", boxes.dtype().name(), boxes.name());
-        return Err(points.refused_type(expected, boxes.dtype(), None));
+        (boxes, points) = (boxes.copied(&[Dtype::F32], None)?, points.copied(&[Dtype::F32], None)?);
     }
+    let boxes = boxes.shaped(&[None, Some(7)], format_args!("[B, 7] {columns}"))?;
+    let points = points.shaped(&[None, None], "[N, 3]")?.beside(&boxes)?;
     if points.shape()[1] < 3 {
         return Err(value(points.name(), "3 to 64 columns (x, y, z first)", points.shape()[1]));
     }

@@ -2,7 +2,7 @@
 
 use super::backward::RoiGradient;
 use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, sizes};
-use crate::arrays::{Array, Data, Filled, Lender, OwnedBackend};
+use crate::arrays::{Array, Data, Filled, Lender, OwnedBackend, listed};
 use crate::errors::{CallError, value};
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
@@ -66,11 +66,11 @@ impl Job {
 ///
 /// Parameters
 /// ----------
-/// rois : array of float32, float16 or bfloat16, ``[B, 7]``
+/// rois : array or list, ``[B, 7]``
 ///     cx, cy, cz, dx, dy, dz, heading in metres and radians; the heading about +z, 0 along +x, counter-clockwise.
-/// pts : Scan or array of the type of `rois`, ``[N, 3]``
+/// pts : Scan, array or list, ``[N, 3]``
 ///     x, y, z in metres; up to 64 columns, of which the rest is not used.
-/// pts_feature : array of float32, float16 or bfloat16, ``[N, C]``
+/// pts_feature : array of float32, float16 or bfloat16, or list, ``[N, C]``
 ///     What is pooled.
 /// out_size : int or 3 ints
 ///     Voxels of a box along its length, width and height.
@@ -89,7 +89,7 @@ impl Job {
 /// for_gradient : bool
 ///     Whether to make ``gradient``, and what it needs as soon as the pooling is queued; the layout must be dense.
 /// local_origin : 3 floats or "auto", optional
-///     What is subtracted from boxes and points of float64 before they become float32. Those of float32 are taken as relative to it already. ``"auto"`` takes it from points of the host as :func:`read` does.
+///     What is subtracted from boxes and points of float64, integers and lists before they become float32. Those of float32 are taken as relative to it already. ``"auto"`` takes it from points of the host as :func:`read` does.
 ///
 /// Returns
 /// -------
@@ -136,7 +136,8 @@ pub(crate) fn roi_aware_pool3d<'py>(
     }
     let local_origin = origin_of((pts, "pts"), local_origin)?;
     let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"), local_origin)?;
-    let features = Array::read(pts_feature, "pts_feature")?.without_grad()?.of(&FLOATS)?;
+    let features = Array::read(&listed(pts_feature, "pts_feature", "float32")?, "pts_feature")?;
+    let features = features.without_grad()?.of(&FLOATS)?.copied(&FLOATS, None)?;
     let features =
         features.shaped(&[Some(pts.shape()[0]), None], format_args!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
     let (boxes, points, channels) = (rois.shape()[0], pts.shape()[0], features.shape()[1]);

@@ -1,7 +1,7 @@
 //! Makes `docs/json.schema.json` and the records of `docs/json.md` from the types of the JSON
 //! lines.
 //!
-//! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without
+//! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --lib schema` writes them; without
 //! the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
@@ -253,7 +253,7 @@ fn the_documents_are_those_of_the_types() {
             fs::write(&path, &wanted).unwrap();
         }
         let found = fs::read_to_string(&path).unwrap();
-        let how = "POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema";
+        let how = "POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --lib schema";
         assert!(found == wanted, "{} is not what the types say; write it with: {how}", path.display());
     }
 }

@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// Parameters
 /// ----------
-/// points : Scan or array of float32 or float64, ``[N, 3]``
+/// points : Scan, array or list, ``[N, 3]``
 ///     x, y, z in metres; further columns are not used. Points that are not finite are left out and counted.
 /// resolution : float
 ///     Edge of a cell in metres. The lattice is anchored at zero of the points' frame.
@@ -200,7 +200,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scan : Scan or array of float32 or float64, ``[N, 3]``
+    /// scan : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres, in the sensor's frame, where the grid's points were.
     /// guess : array, optional
     ///     Where to start: the identity if none is given, which is right only for a scan near the origin of the grid. From a guess that is far off the alignment converges at a wrong pose, which a
@@ -281,7 +281,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scan : Scan or array of float32 or float64, ``[N, 3]``
+    /// scan : Scan, array or list, ``[N, 3]``
     ///     As of :meth:`align`.
     /// poses : array
     ///     As `guess` of :meth:`align`.
@@ -311,7 +311,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scan : Scan or array of float32 or float64, ``[N, 3]``
+    /// scan : Scan, array or list, ``[N, 3]``
     ///     As of :meth:`align`.
     /// pose : array, ``[6]`` or ``[4, 4]``, optional
     ///     Identity, or a pose.
@@ -341,7 +341,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres.
     /// radius : float
     ///     Metres.
@@ -378,7 +378,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    /// points : Scan, array or list, ``[N, 3]``
     ///     x, y, z in metres.
     /// cells : {1, 7, 27}
     ///     The cell itself; and the six beside its faces; and all that touch it.
