@@ -34,6 +34,7 @@ PARAMETERS = {
     "index": "_Array",
     "inputs": "Sequence[_Path]",
     "k": "SupportsIndex",
+    "keep": 'Literal["mean", "first", "centre", "random"]',
     "keep_map": "bool",
     "key": "Any",
     "layout": 'Literal["dense", "csr", "sparse"]',
@@ -104,6 +105,7 @@ PARAMETERS = {
     "search": "_Search",
     "search_radius": "float",
     "seconds": "float | None",
+    "seed": "SupportsIndex",
     "sensor_height": "float | None",
     "source": "_Host",
     "source_origin": '_Numbers | Literal["auto"] | None',
@@ -251,6 +253,10 @@ RETURNS = {
 # Functions whose result depends on the types of arguments: what each overload returns, and its parameters that are
 # of another type. A mark of exclamation: the overload has no default there.
 OVERLOADS = {
+    "downsample": [
+        ("_Numpy", {"points": "_Host", "voxel_size": "float | _Numbers"}),
+        ("_Given", {"points": "_Given", "voxel_size": "float | _Numbers"}),
+    ],
     "voxelize": [
         ("Voxels[_Numpy, int]", {"points": "_Host", "voxel_size": "_Numbers"}),
         ("Voxels[_Given, int]", {"points": "_Given", "voxel_size": "_Numbers"}),

@@ -17,7 +17,7 @@ pub(crate) struct CropArgs {
     /// Keep the points with X0 <= x <= X1, and the same for y and z, in metres. -inf and inf leave a
     /// side open
     #[arg(long = "box", value_name = "X0,Y0,Z0,X1,Y1,Z1", allow_hyphen_values = true, value_parser = parse_box)]
-    bounds: Option<[f64; 6]>,
+    sides: Option<[f64; 6]>,
     /// Keep the points inside a polygon of x and y, at any z. A text file with x and y of a corner
     /// in each line
     #[arg(long, value_name = "FILE")]
@@ -87,7 +87,7 @@ struct Crop {
 impl CropArgs {
     /// The part of space that the flags give.
     fn region(&self) -> Result<Region, Failure> {
-        if self.bounds.is_none() && self.polygon.is_none() && self.min_range.or(self.max_range).is_none() {
+        if self.sides.is_none() && self.polygon.is_none() && self.min_range.or(self.max_range).is_none() {
             let message = "give one or more of --box, --polygon, --min-range and --max-range";
             return Err(Failure::Usage(format!("crop: {message}")));
         }
@@ -99,7 +99,7 @@ impl CropArgs {
         let distance = self.min_range.or(self.max_range).map(|_| [min, max]);
         let polygon = self.polygon.as_ref().map(Polygon::read).transpose();
         let polygon = polygon.map_err(|e| Failure::Usage(format!("--polygon: {e}")))?;
-        Ok(Region { bounds: self.bounds, polygon, distance, invert: self.invert })
+        Ok(Region { bounds: self.sides, polygon, distance, invert: self.invert })
     }
 }
 

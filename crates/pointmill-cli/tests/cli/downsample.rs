@@ -18,7 +18,7 @@ pub(crate) fn write_survey(path: &Path) {
     let names = ["x", "y", "z", "classification", "gps_time"];
     let mut cloud = NamedPoints::new(pointmill::Points::new(&rows, 5).unwrap(), &names);
     cloud.fields.to_mut()[3] = Field { name: names[3].into(), dtype: pointmill_io::Dtype::U8 };
-    (cloud.xyz_f64, cloud.wide) = (Some(&xyz), vec![WideColumn::new(4, times.clone()).into()]);
+    (cloud.xyz_f64, cloud.wide) = (Some(&xyz[..]), vec![WideColumn::new(4, times.clone()).into()]);
     write_ply(path, &cloud).unwrap();
 }
 

@@ -122,7 +122,7 @@ mod tests {
         let names = ["x", "y", "z", "classification", "gps_time", "amplitude"];
         let mut cloud = NamedPoints::new(Points::new(&rows, 6).unwrap(), &names);
         cloud.fields.to_mut()[3] = Field { name: names[3].into(), dtype: Dtype::U8 };
-        (cloud.xyz_f64, cloud.wide) = (Some(&xyz), vec![WideColumn::new(4, times.clone()).into()]);
+        (cloud.xyz_f64, cloud.wide) = (Some(&xyz[..]), vec![WideColumn::new(4, times.clone()).into()]);
         write(&path, cloud, &WriteOptions::default()).unwrap();
         let scan = read(&path, &ReadOptions::default()).unwrap();
         let times_of = |scan: &Scan| scan.wide().map(|wide| wide.to_vec()).collect::<Vec<_>>();
