@@ -1,8 +1,10 @@
 //! The command line: all commands with their flags, and how each is run.
 
 use crate::convert::{self, ConvertArgs};
+use crate::crop::{self, CropArgs};
 use crate::demo::{self, DemoArgs};
 use crate::devices;
+use crate::downsample::{self, DownsampleArgs};
 use crate::evaluate::{self, EvaluateArgs};
 use crate::examples;
 use crate::failure::Failure;
@@ -11,6 +13,7 @@ use crate::icp::{self, IcpArgs};
 use crate::info::{self, InfoArgs};
 use crate::localize::{self, LocalizeArgs};
 use crate::man;
+use crate::merge::{self, MergeArgs};
 use crate::ndt::{self, NdtCommand};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
@@ -84,6 +87,15 @@ enum Command {
     /// Convert point-cloud files to another format
     #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
+    /// Downsample clouds: keep one point for each voxel, with all columns
+    #[command(after_help = examples::DOWNSAMPLE)]
+    Downsample(DownsampleArgs),
+    /// Crop clouds: keep the points in a box, in a polygon, or within a distance
+    #[command(after_help = examples::CROP)]
+    Crop(CropArgs),
+    /// Merge clouds: write the points of several clouds to one file
+    #[command(after_help = examples::MERGE)]
+    Merge(MergeArgs),
     /// List the available devices. -v adds the driver, its kernel cache, the embedded kernels, and
     /// advice if no GPU is found
     Devices,
@@ -138,6 +150,9 @@ impl Program for Cli {
             Command::Evaluate(args) => evaluate::run(args, printer),
             Command::Info(args) => info::run(args, printer),
             Command::Convert(args) => convert::run(args, printer),
+            Command::Downsample(args) => downsample::run(args, device, printer),
+            Command::Crop(args) => crop::run(args, printer),
+            Command::Merge(args) => merge::run(args, printer),
             Command::Devices => devices::run(self.global.logs > 0, printer),
             Command::Synth(args) => synth::run(args, printer),
             Command::Man { out } => man::run(Self::commands(), out.as_deref(), printer),

@@ -75,6 +75,25 @@ Examples:
   pointmill convert survey.laz --out survey.ply
   pointmill convert drive.mcap --to pcd --out clouds/";
 
+/// `downsample`
+pub(crate) const DOWNSAMPLE: &str = "\
+Examples:
+  pointmill downsample survey.laz --voxel-size 0.5 --out thin.ply
+  pointmill downsample 'sweeps/*.bin' --keep first --to pcd --out thin/ --resume";
+
+/// `crop`
+pub(crate) const CROP: &str = "\
+Examples:
+  pointmill crop survey.laz --polygon parcel.txt --out parcel.ply
+  pointmill crop 'sweeps/*.bin' --min-range 2.5 --max-range 60 --to pcd --out near/
+  pointmill crop survey.laz --box 691700,5335800,-inf,691800,5335900,inf --out block.ply";
+
+/// `merge`
+pub(crate) const MERGE: &str = "\
+Examples:
+  pointmill merge north.laz south.laz --out both.ply
+  pointmill merge 'tiles/*.laz' --out survey.ply";
+
 /// `synth`
 pub(crate) const SYNTH: &str = "\
 Examples:

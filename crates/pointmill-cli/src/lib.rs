@@ -10,9 +10,12 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod clouds;
 mod convert;
+mod crop;
 mod demo;
 mod devices;
+mod downsample;
 mod drive;
 mod evaluate;
 mod examples;
@@ -20,6 +23,7 @@ mod icp;
 mod info;
 mod localize;
 mod man;
+mod merge;
 mod ndt;
 mod odometry;
 mod roi_pool;

@@ -1,6 +1,8 @@
 //! A cloud as it came from a file: points, names and types of the columns, and what is odd about
 //! them.
 
+mod select;
+
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::field::{Field, XYZ};

@@ -9,6 +9,9 @@ mod work;
 
 pub use frames::FrameArgs;
 pub use global::Global;
-pub use parse::{Range, message, names, parse_numbers, parse_out_size, parse_places, parse_range, parse_voxel_size};
+pub use parse::{
+    Range, message, names, parse_box, parse_distance, parse_numbers, parse_out_size, parse_places, parse_range,
+    parse_voxel_size,
+};
 pub use read::{MemoryArgs, ReadArgs};
 pub use work::{BatchArgs, ConfigArgs, Jobs, OnOom, ResumeArgs, WorkArgs};

@@ -58,6 +58,20 @@ pub(super) fn parse_area(text: &str) -> Result<[f64; 4], String> {
     if x0 <= x1 && y0 <= y1 { Ok(area) } else { Err("expected X0,Y0,X1,Y1 with X0 <= X1 and Y0 <= Y1".into()) }
 }
 
+/// A part of space: x0, y0, z0, x1, y1, z1. Sides may be infinite.
+pub fn parse_box(text: &str) -> Result<[f64; 6], String> {
+    let sides: [f64; 6] = parse_values(text, "number")?;
+    let upright = (0..3).all(|axis| sides[axis] <= sides[axis + 3]);
+    let expected = "expected X0,Y0,Z0,X1,Y1,Z1 with X0 <= X1, Y0 <= Y1 and Z0 <= Z1";
+    if upright { Ok(sides) } else { Err(expected.into()) }
+}
+
+/// A distance in metres.
+pub fn parse_distance(text: &str) -> Result<f64, String> {
+    let [metres] = parse_values(text, "number")?;
+    if metres >= 0.0 { Ok(metres) } else { Err("expected a number >= 0".into()) }
+}
+
 /// A range: six numbers, or `auto`, which is none.
 pub fn parse_range(text: &str) -> Result<Range, String> {
     if text == "auto" {

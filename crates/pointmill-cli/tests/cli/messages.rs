@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Files with one mistake each, or none; all are text.
-const TEXTS: [(&str, &str); 34] = [
+const TEXTS: [(&str, &str); 35] = [
     ("drive.bag", "#ROSBAG V2.0\n"),
     ("drive.db3", "SQLite format 3\0"),
     ("ego.csv", "timestamp_ns,qw,qx,qy,qz,tx_m,ty_m,tz_m\n1,1,0,0,0,0,0,0\n"),
@@ -24,6 +24,7 @@ const TEXTS: [(&str, &str); 34] = [
     ("guess.ply", "0 0 0 0 0 0\n"),
     ("guess.arrow", "0 0 0 0 0 0\n"),
     ("two.txt", "0 0 0 0 0 0\n0 0 0 0 0 0\n"),
+    ("bow.txt", "0 0\n2 2\n2 0\n0 2\n"),
     ("three.txt", "1 2 3"),
     ("mirror.txt", "1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1"),
     ("inf.txt", "inf 0 0 0 0 0"),
@@ -170,6 +171,9 @@ fn help() {
         "evaluate",
         "info",
         "convert",
+        "downsample",
+        "crop",
+        "merge",
         "devices",
         "synth",
         "man",

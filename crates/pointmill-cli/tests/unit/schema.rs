@@ -5,7 +5,10 @@
 //! the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
-use crate::{convert, demo, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};
+use crate::{
+    convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, odometry, roi_pool, synth,
+    voxelize,
+};
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -62,6 +65,9 @@ fn lines() -> Vec<Line> {
         ],
         without_device::<info::Begin, info::Row, info::Totals>("info").into(),
         without_device::<convert::Begin, convert::Row, convert::Totals>("convert").into(),
+        of::<downsample::Begin, downsample::Row, downsample::Totals>("downsample").into(),
+        without_device::<crop::Begin, crop::Row, crop::Totals>("crop").into(),
+        without_device::<merge::Begin, merge::Row, merge::Totals>("merge").into(),
         vec![
             ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
             ("demo", "summary", "the only line", schema_of::<demo::Summary>()),

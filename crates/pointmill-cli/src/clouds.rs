@@ -1,0 +1,216 @@
+//! Clouds in, clouds out: flags and files of `convert`, `crop`, `downsample` and `merge`.
+
+use crate::batch::prelude::*;
+use crate::flags::{FrameArgs, ReadArgs};
+use crate::outputs::is_folder;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use pointmill::{Error, Points};
+use pointmill_io::{Format, IoError, NamedPoints, Scan, Warning, WriteOptions, escape, write};
+use std::path::{Path, PathBuf};
+
+/// Which clouds are read, and where each is written.
+#[derive(Debug, Args)]
+pub(crate) struct CloudArgs {
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input,
+    /// which needs --format
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
+    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array
+    /// `points`), .ply and .pcd (binary), .bin (raw f32 rows of x, y, z, intensity), .feather,
+    /// .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
+    /// NAME.FORMAT
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
+    pub(crate) out: PathBuf,
+    /// Format of the files to write into the folder --out; needed for several inputs
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(extensions()))]
+    to: Option<String>,
+    #[command(flatten)]
+    columns: ColumnArgs,
+    #[command(flatten)]
+    frames: FrameArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Which columns are written.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ColumnArgs {
+    /// Write all columns to .bin files, which have no names of columns, and not only x, y, z,
+    /// intensity, which every command reads by default. A name ending in .pcd.bin has all columns
+    /// always
+    #[arg(long)]
+    all_columns: bool,
+}
+
+/// What is decided before the work.
+pub(crate) struct Plan {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) clouds: Clouds,
+    pub(crate) resume_log: Option<ResumeLog>,
+}
+
+/// How clouds are read and written.
+pub(crate) struct Clouds {
+    pub(crate) inputs: Inputs,
+    pub(crate) to: Format,
+    outputs: Outputs,
+    all_columns: bool,
+}
+
+/// A cloud that was written.
+pub(crate) struct Written {
+    /// The names of the columns, in order.
+    pub(crate) columns: Vec<String>,
+    /// The names of columns that are not written.
+    pub(crate) left_out: Vec<String>,
+    /// What the file loses.
+    pub(crate) warnings: Vec<Warning>,
+    /// The milliseconds that it took.
+    pub(crate) ms: f64,
+    /// The file.
+    pub(crate) out: String,
+}
+
+/// The columns of all files, for the last lines.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    /// Their number, or 0 where files differ in it.
+    number: Option<usize>,
+    /// The names of columns that are not written.
+    left_out: Vec<String>,
+}
+
+/// The extensions of the formats that are written.
+fn extensions() -> Vec<&'static str> {
+    Format::written().map(Format::as_str).collect()
+}
+
+impl CloudArgs {
+    /// Finds the inputs and the file of each. `decides` is what a result depends on beside its
+    /// input.
+    pub(crate) fn plan(&self, decides: &str, resume: bool) -> Result<Plan, Failure> {
+        let out = self.out.as_path();
+        let alone = match (&self.inputs[..], &self.to) {
+            ([input], None) if is_one_file(input) && !is_folder(out) => Some(input.as_path()),
+            (_, Some(_)) => None,
+            (_, None) => {
+                let formats = extensions().join(", ");
+                let message = format!(
+                    "for several inputs or to write into a folder, add --to with one of {formats}, and give a folder"
+                );
+                return Err(Failure::Usage(format!("--out {}: {message}", out.display())));
+            }
+        };
+        let (sources, inputs) = Inputs::find_frames(&self.inputs, self.read.options()?, &self.frames.frames())?;
+        let (to, outputs) = match (alone, self.to.as_deref()) {
+            (Some(_), _) if resume => {
+                return Err(Failure::Usage("--resume: needs --out with a folder, got a file".into()));
+            }
+            (Some(input), _) => {
+                let inputs = if is_stdin(input) { &[] } else { std::slice::from_ref(&input) };
+                (plan_file("--out", out, &extensions(), inputs)?, Outputs::one(Some(out)))
+            }
+            (None, to) => {
+                let to = to.expect("a folder has --to");
+                (to, Outputs::folder("--out", out, to, &sources)?)
+            }
+        };
+        let clouds = Clouds::new(inputs, to, outputs, (out, self.columns))?;
+        let decides = format!("{decides} {to} {} {:?}", self.columns.all_columns, clouds.inputs.options());
+        let resume_log = ResumeLog::of(&[&clouds.outputs], &decides, resume)?;
+        Ok(Plan { sources, clouds, resume_log })
+    }
+}
+
+impl Clouds {
+    fn new(inputs: Inputs, to: &str, outputs: Outputs, (out, columns): (&Path, ColumnArgs)) -> Result<Self, Failure> {
+        if columns.all_columns && to != "bin" {
+            let message = "--all-columns: can be used with .bin only; other formats have all columns";
+            return Err(Failure::Usage(message.into()));
+        }
+        let to: Format = to.parse().expect("a format that is written");
+        if !to.keeps_f64() {
+            tell_origin(&inputs);
+        }
+        let all_columns = columns.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
+        Ok(Self { inputs, to, outputs, all_columns })
+    }
+
+    /// One file of all inputs. Its name ends in a format that is written.
+    pub(crate) fn of_one(inputs: Inputs, sources: &[Source], out: &Path, columns: ColumnArgs) -> Result<Self, Failure> {
+        let files: Vec<_> = sources.iter().filter_map(Source::path).collect();
+        let to = plan_file("--out", out, &extensions(), &files)?;
+        Self::new(inputs, to, Outputs::one(Some(out)), (out, columns))
+    }
+
+    /// Writes what was made of the scan of input `index` to its file.
+    pub(crate) fn write(&self, index: usize, cloud: &Scan, read: &Scan) -> Result<Written, InputError> {
+        interrupt::check()?;
+        let to = self.outputs.place(index).expect("an input that is read has an output");
+        let options = WriteOptions { format: Some(self.to) };
+        let mut warnings = read.warnings_in(self.to);
+        let mut columns: Vec<_> = cloud.fields.iter().map(|f| f.name.clone()).collect();
+        let (left_out, rows);
+        let mut points = NamedPoints::from(cloud);
+        if self.to == Format::Bin && !self.all_columns {
+            (rows, left_out) = kitti(cloud);
+            points = Points::new(&rows, KITTI.len()).map_err(Error::from)?.into();
+            columns = KITTI.map(String::from).to_vec();
+            // What is not written loses nothing.
+            warnings.retain(
+                |w| !matches!(w, Warning::Cast { columns, .. } if columns.iter().all(|c| left_out.contains(c))),
+            );
+        } else {
+            left_out = vec![];
+        }
+        let ((), ms) = timed(|| undivided(|| write(to, points, &options))).map_err(|e| match e {
+            // The cloud is at fault, not the arguments.
+            IoError::InvalidArgument(_) => InputError::from(e),
+            e => Failure::from(e).into(),
+        })?;
+        Ok(Written { columns, left_out, warnings, ms, out: shown(to.path) })
+    }
+}
+
+/// The columns of `.bin` files.
+const KITTI: [&str; 4] = ["x", "y", "z", "intensity"];
+
+/// The rows of a `.bin` file, and the names of the columns that it does not have. The intensity is
+/// the column of its name, else the fourth if that has no name of its own, else zero.
+fn kitti(scan: &Scan) -> (Vec<f32>, Vec<String>) {
+    let width = scan.cloud.columns();
+    let unnamed = |name: &str| matches!(name, "column3" | "c3");
+    let fourth = || (width == 4 || scan.fields.get(3).is_some_and(|field| unnamed(&field.name))).then_some(3);
+    let intensity = scan.intensity().filter(|&j| j >= 3).or_else(fourth);
+    let row = |row: &[f32]| [row[0], row[1], row[2], intensity.map_or(0.0, |j| row[j])];
+    let left_out = (3..width).filter(|j| Some(*j) != intensity).map(|j| scan.fields[j].name.clone());
+    (scan.cloud.data().chunks_exact(width).flat_map(row).collect(), left_out.collect())
+}
+
+impl Columns {
+    /// Adds those of a file.
+    pub(crate) fn add(&mut self, written: &[String], left_out: Vec<String>) {
+        for name in left_out {
+            if !self.left_out.contains(&name) {
+                self.left_out.push(name);
+            }
+        }
+        // Files may differ in their columns; then no one number reads all.
+        let n = written.len();
+        self.number = Some(if self.number.is_none_or(|number| number == n) { n } else { 0 });
+    }
+
+    /// How the files are read back, and what they lack.
+    pub(crate) fn lines(&self, clouds: &Clouds) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let (Format::Bin, true, Some(columns @ 1..)) = (clouds.to, clouds.all_columns, self.number) {
+            lines.push(format!("read with --format bin --columns {columns}"));
+        }
+        if !self.left_out.is_empty() {
+            let names = escape(&self.left_out.join(", "));
+            lines.push(format!("left out: {names}; --all-columns keeps them"));
+        }
+        lines
+    }
+}

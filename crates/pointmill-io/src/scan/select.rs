@@ -1,0 +1,147 @@
+//! Some of the points of a scan, and means of them.
+
+use super::Scan;
+use crate::region::Region;
+use crate::warning::Warning;
+use crate::wide_column::WideColumn;
+use pointmill_core::PointCloud;
+use pointmill_core::array::Dtype;
+use std::sync::Arc;
+
+impl Scan {
+    /// The points with these numbers, in this order and with every bit.
+    ///
+    /// ```
+    /// use pointmill_core::PointCloud;
+    /// let scan = pointmill_io::Scan::from(PointCloud::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3)?);
+    /// assert_eq!(scan.select(&[1]).cloud.data(), [4.0, 5.0, 6.0]);
+    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// A number that is not below the number of points.
+    #[must_use]
+    pub fn select(&self, rows: &[u32]) -> Self {
+        let (points, origin) = (self.cloud.points(), self.cloud.origin());
+        let mut data = Vec::with_capacity(rows.len() * points.columns());
+        rows.iter().for_each(|&row| data.extend_from_slice(points.row(row as usize)));
+        let cloud = PointCloud::new(data, points.columns()).expect("rows as wide as before").with_origin(origin);
+        let exact = |xyz: &Vec<f64>| rows.iter().flat_map(|&row| xyz.as_chunks::<3>().0[row as usize]).collect();
+        let wide = self.wide.iter().map(|wide| {
+            let values = rows.iter().map(|&row| wide.values[row as usize]).collect();
+            Arc::new(WideColumn { values, column: wide.column, first: wide.first, change: wide.change })
+        });
+        let counts = |w: &Warning| matches!(w, Warning::NonFinite { .. } | Warning::NoFinitePoint { .. });
+        Self {
+            cloud,
+            format: self.format,
+            fields: self.fields.clone(),
+            xyz_f64: self.xyz_f64.as_ref().map(exact),
+            warnings: self.warnings.iter().filter(|w| !counts(w)).cloned().collect(),
+            wide: wide.collect(),
+            decimals: self.decimals,
+            survey: self.survey.clone(),
+        }
+    }
+
+    /// The points in a region, in order and with every bit. `zero` is where zero of the region's
+    /// frame is in that of the file.
+    ///
+    /// ```
+    /// use pointmill_core::PointCloud;
+    /// use pointmill_io::{Region, Scan};
+    /// let scan = Scan::from(PointCloud::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3)?);
+    /// let region = Region { bounds: Some([0.0, 0.0, 0.0, 1.0, 2.0, 3.0]), ..Region::default() };
+    /// assert_eq!(scan.crop(&region, [3.0; 3]).cloud.data(), [4.0, 5.0, 6.0]);
+    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// ```
+    #[must_use]
+    pub fn crop(&self, region: &Region, zero: [f64; 3]) -> Self {
+        let is_inside = |p: [f64; 3]| region.contains([0, 1, 2].map(|axis| p[axis] - zero[axis]));
+        let rows: Vec<_> = (0..).zip(self.iter_xyz()).filter(|(_, p)| is_inside(*p)).map(|(row, _)| row).collect();
+        self.select(&rows)
+    }
+
+    /// A point for each of some lists of points: the mean of their coordinates and of their columns
+    /// of floating-point type; of columns of whole numbers, such as classes and rings, the value of
+    /// the first.
+    ///
+    /// **Shapes**: `means` `[V, C]`, of all columns of [`Scan::cloud`] and about its origin;
+    /// `lists` are `[V + 1]` numbers that say where each list starts, and the points of all lists,
+    /// at least one in each.
+    ///
+    /// **Arithmetic**: coordinates are those of `means`; columns that an `f32` does not hold are
+    /// added in `f64` in the order of the list, and divided once.
+    ///
+    /// # Panics
+    /// Arrays of other lengths.
+    #[must_use]
+    pub fn with_means(&self, means: &[f32], lists: [&[u32]; 2]) -> Self {
+        let [splits, indices] = lists;
+        let spans = || splits.windows(2).map(|span| &indices[span[0] as usize..span[1] as usize]);
+        let mut scan = self.select(&spans().map(|list| list[0]).collect::<Vec<_>>());
+        let columns = scan.cloud.columns();
+        let averaged: Vec<_> = (0..columns)
+            .filter(|&j| j < 3 || matches!(self.fields[j].dtype, Dtype::F16 | Dtype::F32 | Dtype::F64))
+            .collect();
+        for (row, mean) in scan.cloud.rows_mut().zip(means.chunks_exact(columns)) {
+            averaged.iter().for_each(|&j| row[j] = mean[j]);
+        }
+        let origin = scan.cloud.origin();
+        let global = |p: [f32; 3]| [0, 1, 2].map(|axis| origin[axis] + f64::from(p[axis]));
+        scan.xyz_f64 = self.xyz_f64.as_ref().map(|_| scan.cloud.points().iter_xyz().flat_map(global).collect());
+        scan.decimals = None;
+        for (to, from) in scan.wide.iter_mut().zip(&self.wide).filter(|(to, _)| averaged.contains(&to.column)) {
+            let mean = |list: &[u32]| list.iter().map(|&i| from.double(i as usize)).sum::<f64>() / list.len() as f64;
+            let wide = WideColumn::new(to.column, spans().map(mean).collect());
+            for (row, mean) in scan.cloud.rows_mut().zip(&wide.values) {
+                row[wide.column] = *mean as f32;
+            }
+            *to = wide.into();
+        }
+        scan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Field, Format, NamedPoints, ReadOptions, WriteOptions, read, write};
+    use pointmill_core::Points;
+
+    #[test]
+    fn points_and_means_keep_what_f32_does_not_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ply");
+        let xyz = [691_764.1, 5_335_880.1, 520.1, 691_765.1, 5_335_880.1, 521.1, 691_700.0, 5_335_800.0, 500.0];
+        let times = vec![300_000_000.25, 300_000_000.75, 300_000_009.5];
+        let cast = |i: usize| [xyz[3 * i] as f32, xyz[3 * i + 1] as f32, xyz[3 * i + 2] as f32];
+        let rows: Vec<f32> = (0..3)
+            .flat_map(|i| [&cast(i)[..], &[[2.0, 5.0, 9.0][i], times[i] as f32, 0.5 * i as f32]].concat())
+            .collect();
+        let names = ["x", "y", "z", "classification", "gps_time", "amplitude"];
+        let mut cloud = NamedPoints::new(Points::new(&rows, 6).unwrap(), &names);
+        cloud.fields.to_mut()[3] = Field { name: names[3].into(), dtype: Dtype::U8 };
+        (cloud.xyz_f64, cloud.wide) = (Some(&xyz[..]), vec![WideColumn::new(4, times.clone()).into()]);
+        write(&path, cloud, &WriteOptions::default()).unwrap();
+        let scan = read(&path, &ReadOptions::default()).unwrap();
+        let times_of = |scan: &Scan| scan.wide().map(|wide| wide.to_vec()).collect::<Vec<_>>();
+
+        let last = scan.select(&[2, 0]);
+        assert_eq!(last.xyz(), [[691_700.0, 5_335_800.0, 500.0], [691_764.1, 5_335_880.1, 520.1]]);
+        assert_eq!(times_of(&last), [[times[2], times[0]]]);
+        assert_eq!((last.cloud.points().row(0)[3], last.format), (9.0, Format::Ply));
+
+        let origin = scan.cloud.origin();
+        assert_eq!(origin, [691_000.0, 5_335_000.0, 0.0]);
+        let local = |i: usize, j: usize| scan.cloud.points().row(i)[j];
+        let mean: Vec<f32> = (0..6).map(|j| (local(0, j) + local(1, j)) / 2.0).collect();
+        let means = scan.with_means(&[&mean, scan.cloud.points().row(2)].concat(), [&[0, 2, 3], &[0, 1, 2]]);
+        let point = means.xyz()[0];
+        assert!((point[0] - 691_764.6).abs() < 1e-4 && (point[2] - 520.6).abs() < 1e-4, "{point:?}");
+        // The class of the first point, the mean of times and amplitudes.
+        assert_eq!((means.cloud.points().row(0)[3], means.cloud.points().row(0)[5]), (2.0, 0.25));
+        assert_eq!(times_of(&means), [[300_000_000.5, 300_000_009.5]]);
+        assert!(scan.select(&[]).cloud.is_empty());
+    }
+}
