@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 const KEEPS: [Keep; 4] = [Keep::Mean, Keep::First, Keep::Centre, Keep::Random];
 
 /// The points of each voxel in first-seen order, by a map over cells of the grid around them.
-fn voxels_of(data: &[f32], columns: usize, size: [f32; 3]) -> Option<(VoxelGrid, Vec<([u32; 3], Vec<u32>)>)> {
+type Cells = Vec<([u32; 3], Vec<u32>)>;
+
+fn voxels_of(data: &[f32], columns: usize, size: [f32; 3]) -> Option<(VoxelGrid, Cells)> {
     let points = Points::new(data, columns).unwrap();
     let grid = VoxelGrid::around(size, Aabb::around(points.iter_xyz())?).unwrap();
     let mut rows = BTreeMap::new();
