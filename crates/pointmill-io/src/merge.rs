@@ -231,7 +231,7 @@ mod tests {
     fn a_reference_system_that_is_not_shared_is_told() {
         let las = |crs: Option<&[u8]>| {
             let record = |data: &[u8]| vec![Record { id: Record::WKT, data: data.to_vec() }];
-            let survey = Some(Arc::new(Survey { crs: crs.map(record).unwrap_or_default() }));
+            let survey = Some(Arc::new(Survey { crs: crs.map(record).unwrap_or_default(), ..Survey::default() }));
             Scan { survey, ..Scan::from(PointCloud::new(vec![0.0; 3], 3).unwrap()) }
         };
         let (utm, gauss) = (&b"PROJCS[\"UTM 32N\",0]"[..], &b"PROJCS[\"GK 4\"]"[..]);
