@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// The name of the command.
 const COMMAND: &str = "convert";
 /// The extensions of the formats that are written.
-const EXTENSIONS: [&str; 9] = ["npy", "npz", "ply", "pcd", "bin", "feather", "arrow", "csv", "xyz"];
+const EXTENSIONS: [&str; 11] = ["npy", "npz", "ply", "pcd", "las", "laz", "bin", "feather", "arrow", "csv", "xyz"];
 
 /// `pointmill convert`
 #[derive(Debug, Args)]
@@ -24,10 +24,10 @@ pub(crate) struct ConvertArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array
-    /// `points`), .ply and .pcd (binary), .bin (raw f32 rows of x, y, z, intensity), .feather,
-    /// .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
+    /// `points`), .ply and .pcd (binary), .las and .laz (1.4), .bin (raw f32 rows of x, y, z,
+    /// intensity), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
     /// NAME.FORMAT
-    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.las|...|DIR")]
     out: PathBuf,
     /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(EXTENSIONS))]
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
     let job =
         Job { resume_log, out: Some(out), origin: Some(inputs.origin()), ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(Begin { to: to.into() }, printer)?;
-    let to: Format = to.parse().expect("a format that is written");
+    let to = Format::for_writing(PathBuf::from("a").with_extension(to)).expect("an extension that is written");
     if !to.keeps_f64() {
         tell_origin(&inputs);
     }
