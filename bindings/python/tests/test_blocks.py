@@ -220,9 +220,9 @@ def test_what_does_not_go_is_refused(tmp_path):
         blocks.add("a", np.full((1, 3), 1e9))
     settings = tmp_path / "map" / "map.json"
     settings.write_text(settings.read_text().replace('"pointmill":"', '"pointmill":"9'))
-    with pytest.raises(ValueError, match="map.json: pointmill: wanted"):
+    with pytest.raises(ValueError, match="map.json: pointmill: expected"):
         ndt.BlockMap(tmp_path / "map", resolution=2.0)
-    with pytest.raises(ValueError, match="map.json: pointmill: wanted"):
+    with pytest.raises(ValueError, match="map.json: pointmill: expected"):
         ndt.BlockMap(tmp_path / "map").merge("0_0")
 
 

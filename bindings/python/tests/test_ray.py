@@ -129,7 +129,7 @@ def test_actors_make_the_blocks_of_one_process(cluster, drive, actors):
     rows = {row["path"]: row for row in build_ndt(drive / "tiles", poses=drive / "poses.txt", out=drive / f"of {actors}", concurrency=actors, **SETTINGS).take_all()}
     assert len(rows) == TILES
     failed = rows.pop(str(drive / "tiles" / "7.bin"))
-    assert (failed["status"], failed["points"]) == ("failed", 0) and "length: wanted" in failed["error"]
+    assert (failed["status"], failed["points"]) == ("failed", 0) and "length: expected" in failed["error"]
     assert {(row["status"], row["points"], row["error"]) for row in rows.values()} == {("done", 5000, None)}
     assert_same(drive / f"of {actors}", drive)
 
@@ -288,7 +288,7 @@ def test_origin_and_deskewed_sweeps_are_those_of_one_process(cluster, drive):
     assert error.startswith(str(drive / "survey" / "3.ply")) and ": times: expected a column named t, time, timestamp or the like" in error
     with pytest.raises(ValueError, match="^deskew on: expected poses with times .*, got poses without: poses"):
         build_ndt(drive / "survey", poses=poses, deskew="on", out=drive / "on", **SETTINGS)
-    with pytest.raises(ValueError, match="map.json: origin: wanted"):
+    with pytest.raises(ValueError, match="map.json: origin: expected"):
         build_ndt(drive / "survey", out=drive / "one", local_origin="none", **SETTINGS)
 
 
@@ -299,7 +299,7 @@ def test_cut_files_parts_of_inputs_and_zeros_are_read_as_the_command_reads_them(
     (drive / "cut" / "0.bin").write_bytes(points.tobytes()[:-5])
     job = {"out": drive / "of cut", "concurrency": 1, **SETTINGS}
     (row,) = build_ndt(drive / "cut", **job).take_all()
-    assert (row["status"], row["points"]) == ("failed", 0) and "length: wanted" in row["error"]
+    assert (row["status"], row["points"]) == ("failed", 0) and "length: expected" in row["error"]
     (row,) = build_ndt(drive / "cut", read={"salvage": True, "bounds": [0, 0, 32, 32], "drop_zeros": True}, **job).take_all()
     whole = points[7:-1]
     inside = whole[whole[:, 0] <= 32]
@@ -444,7 +444,7 @@ def test_bad_arguments_and_settings_end_the_job(cluster, drive):
     (drive / "older").mkdir()
     settings = (drive / "plain" / "map.json").read_text()
     (drive / "older" / "map.json").write_text(settings.replace('"pointmill":"', '"pointmill":"9'))
-    with pytest.raises(ValueError, match="map.json: pointmill: wanted"):
+    with pytest.raises(ValueError, match="map.json: pointmill: expected"):
         build_ndt(drive / "tiles", out=drive / "older", **SETTINGS)
 
 

@@ -17,10 +17,10 @@ pub(crate) struct CloudArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array
-    /// `points`), .ply and .pcd (binary), .bin (raw f32 rows of x, y, z, intensity), .feather,
-    /// .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
+    /// `points`), .ply and .pcd (binary), .las and .laz (1.4), .bin (raw f32 rows of x, y, z,
+    /// intensity), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
     /// NAME.FORMAT
-    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.las|...|DIR")]
     pub(crate) out: PathBuf,
     /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(extensions()))]
@@ -83,7 +83,8 @@ pub(crate) struct Columns {
 
 /// The extensions of the formats that are written.
 fn extensions() -> Vec<&'static str> {
-    Format::written().map(Format::as_str).collect()
+    let of = |format: Format| [Some(format.as_str()), (format == Format::Las).then_some("laz")];
+    Format::written().flat_map(of).flatten().collect()
 }
 
 impl CloudArgs {
@@ -129,7 +130,7 @@ impl Clouds {
             let message = "--all-columns: can be used with .bin only; other formats have all columns";
             return Err(Failure::Usage(message.into()));
         }
-        let to: Format = to.parse().expect("a format that is written");
+        let to = Format::for_writing(Path::new("a").with_extension(to)).expect("a format that is written");
         if !to.keeps_f64() {
             tell_origin(&inputs);
         }

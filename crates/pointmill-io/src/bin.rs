@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(
                 told(24, known, 4, 9),
                 "SizeMismatch: a: length: expected a multiple of 16 bytes (4 columns of f32), \
-                 found 24 bytes (remainder 8); 3 or 6 columns would fit"
+                 got 24 bytes (remainder 8); 3 or 6 columns would fit"
             );
             assert!(told(20, known, 4, 9).ends_with("; 5 columns would fit"));
             assert!(

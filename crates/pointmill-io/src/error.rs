@@ -22,7 +22,7 @@ macro_rules! classes {
         /// assert_eq!(
         ///     error.to_string(),
         ///     "sweep.bin: length: expected a multiple of 16 bytes (4 columns of f32), \
-        ///      found 15 bytes (remainder 15); no column count from 3 to 8 fits; --salvage reads the whole points before that"
+        ///      got 15 bytes (remainder 15); no column count from 3 to 8 fits; --salvage reads the whole points before that"
         /// );
         /// ```
         #[derive(Debug, Error)]

@@ -101,8 +101,8 @@ formats! {
         "Polygon file format: named properties of each `vertex`, as text or binary.";
     Pcd      = "pcd",      &[".pcd"],         pcd::SIGNATURES, Stream(pcd::read_rows),     Some(F64(|to, cloud| pcd::write_pcd(to, cloud))),
         "The Point Cloud Library's format: named fields, as text, binary or compressed.";
-    Las      = "las",      &[".las", ".laz"], las::SIGNATURES, Stream(las::read_rows),     None,
-        "LAS 1.0 to 1.4, and compressed LAZ with the feature `laz`.";
+    Las      = "las",      &[".las", ".laz"], las::SIGNATURES, Stream(las::read_rows),     Some(F64(las::write_points)),
+        "LAS 1.0 to 1.4, written as 1.4; compressed as LAZ, by the name `.laz`, with the feature `laz`.";
     Feather  = "feather", &[".feather"],      &[feather::FILE, feather::FEATHER_1], Stream(feather::read_rows), Some(F64(feather::write_points)),
         "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
     Arrow    = "arrow",   &[".arrow"],        &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points)),
@@ -152,17 +152,21 @@ impl Format {
     }
 
     /// The format in which a file of this name is written: the one whose name is the extension,
-    /// whatever the case of its letters.
+    /// whatever the case of its letters; of `.laz` it is [`Format::Las`].
     ///
     /// ```
     /// use pointmill_io::Format;
     /// assert_eq!(Format::for_writing("out/a.PLY"), Some(Format::Ply));
     /// assert_eq!(Format::for_writing("sweep.pcd.bin"), Some(Format::Bin));
-    /// assert_eq!(Format::for_writing("a.las"), None);
+    /// assert_eq!(Format::for_writing("a.e57"), None);
     /// ```
     pub fn for_writing(path: impl AsRef<Path>) -> Option<Self> {
         let extension = path.as_ref().extension()?;
-        Self::written().find(|format| extension.eq_ignore_ascii_case(format.as_str()))
+        let is_of = |format: &Self| {
+            extension.eq_ignore_ascii_case(format.as_str())
+                || (*format == Self::Las && extension.eq_ignore_ascii_case("laz"))
+        };
+        Self::written().find(is_of)
     }
 
     /// The format that a file's first bytes announce. Raw rows announce nothing.
@@ -259,7 +263,7 @@ mod tests {
             "{e}"
         );
         assert!(
-            e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, e57, found"),
+            e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, e57, got"),
             "{e}"
         );
         assert!(e.to_string().contains(r"`x\n`"), "{e}");

@@ -82,7 +82,7 @@ pub use destination::{Destination, Place};
 pub use error::{Detail, IoError, escape, is_plain};
 pub use field::Field;
 pub use format::Format;
-pub use las::hush_decoder_panics;
+pub use las::{Survey, hush_decoder_panics};
 pub use limits::Limits;
 pub use merge::merge;
 pub use named_points::NamedPoints;

@@ -231,12 +231,12 @@ mod tests {
     fn a_reference_system_that_is_not_shared_is_told() {
         let las = |crs: Option<&[u8]>| {
             let record = |data: &[u8]| vec![Record { id: Record::WKT, data: data.to_vec() }];
-            let survey = Some(Arc::new(Survey { crs: crs.map(record).unwrap_or_default() }));
+            let survey = Some(Arc::new(Survey { crs: crs.map(record).unwrap_or_default(), ..Survey::default() }));
             Scan { survey, ..Scan::from(PointCloud::new(vec![0.0; 3], 3).unwrap()) }
         };
         let (utm, gauss) = (&b"PROJCS[\"UTM 32N\",0]"[..], &b"PROJCS[\"GK 4\"]"[..]);
         let told = |a, b| merged(vec![las(a), las(b)]).unwrap_err().to_string();
-        let wanted = "1.ply: coordinate reference system: expected that of 0.ply: UTM 32N, found";
+        let wanted = "1.ply: coordinate reference system: expected that of 0.ply: UTM 32N, got";
         assert_eq!(told(Some(utm), Some(gauss)), format!("{wanted} GK 4"));
         assert_eq!(told(Some(utm), None), format!("{wanted} none that is known"));
         assert_eq!(told(Some(utm), Some(&utm[..18])), format!("{wanted} UTM 32N, in other records"));

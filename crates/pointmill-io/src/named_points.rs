@@ -3,6 +3,7 @@
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
+use crate::las::Survey;
 use crate::records::LONGEST_NAME;
 use crate::values::whole_range;
 use crate::wide_column::WideColumn;
@@ -51,6 +52,8 @@ pub struct NamedPoints<'a> {
     /// What x, y, z of `points` are about, in metres; `xyz_f64` is about zero. Formats that can
     /// hold a remark name it unless it is zero.
     pub origin: [f64; 3],
+    /// What the LAS file said that the points come from; only LAS files keep it.
+    pub survey: Option<Arc<Survey>>,
 }
 
 impl<'a> NamedPoints<'a> {
@@ -58,7 +61,15 @@ impl<'a> NamedPoints<'a> {
     /// when a file is written.
     pub fn new(points: Points<'a>, names: &[&str]) -> Self {
         let fields = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 });
-        Self { points, fields: fields.collect(), xyz_f64: None, wide: vec![], decimals: None, origin: [0.0; 3] }
+        Self {
+            points,
+            fields: fields.collect(),
+            xyz_f64: None,
+            wide: vec![],
+            decimals: None,
+            origin: [0.0; 3],
+            survey: None,
+        }
     }
 
     /// Checks that the parts go together, and that names differ.
@@ -207,7 +218,15 @@ impl Long {
 impl<'a> From<Points<'a>> for NamedPoints<'a> {
     fn from(points: Points<'a>) -> Self {
         let fields = Field::of_one_type(XYZ, points.columns(), Dtype::F32);
-        Self { points, fields: fields.into(), xyz_f64: None, wide: vec![], decimals: None, origin: [0.0; 3] }
+        Self {
+            points,
+            fields: fields.into(),
+            xyz_f64: None,
+            wide: vec![],
+            decimals: None,
+            origin: [0.0; 3],
+            survey: None,
+        }
     }
 }
 

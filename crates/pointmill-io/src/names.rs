@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 /// The name of padding in PCD.
 pub(crate) const PADDING: &str = "_";
+/// The most bytes of the name of an extra column of LAS.
+const LONGEST_EXTRA: usize = 32;
 
 /// The names of columns in files of a format. What the format cannot hold is replaced by `_`, an
 /// empty name by `column3` and the like.
@@ -43,7 +45,11 @@ fn held(name: &str, j: usize, format: Format) -> String {
             || (is_word && c.is_ascii_whitespace())
             || (format == Format::Csv && matches!(c, ',' | ';' | '"'))
     };
-    let held = name.replace(bad, "_");
+    let mut held = name.replace(bad, "_");
+    if format == Format::Las && held.len() > LONGEST_EXTRA {
+        // With room for a number behind it.
+        held.truncate(held.floor_char_boundary(LONGEST_EXTRA - 4));
+    }
     match &*held {
         "" => format!("column{j}"),
         PADDING if format == Format::Pcd => format!("column{j}"),

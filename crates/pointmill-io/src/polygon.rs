@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn polygons_that_meet_themselves_are_refused() {
         let [o, a, b, c] = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]];
-        let meets = "p: polygon: expected edges that meet only in the corner between them, found";
+        let meets = "p: polygon: expected edges that meet only in the corner between them, got";
         assert_eq!(refused(&[o, b, a, c]), format!("{meets} 0 0 to 2 2 meets 2 0 to 0 2"));
         // A corner on another edge, back on the same line, and no area.
         assert_eq!(refused(&[o, a, b, [1.0, 0.0], c]), format!("{meets} 0 0 to 2 0 meets 2 2 to 1 0"));

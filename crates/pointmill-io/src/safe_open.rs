@@ -152,7 +152,7 @@ mod tests {
         }
         assert!(!at("nowhere").exists());
         fs::hard_link(at("victim"), at("hard")).unwrap();
-        assert!(open_own(at("hard"), true).unwrap_err().to_string().contains("found one with 2 names; "));
+        assert!(open_own(at("hard"), true).unwrap_err().to_string().contains("got one with 2 names; "));
         fs::remove_file(at("hard")).unwrap();
         open_own(at("victim"), true).unwrap();
         assert_eq!(open_own(at("new"), false).unwrap_err().class(), "Io");

@@ -408,7 +408,7 @@ impl<'a> From<&'a Scan> for NamedPoints<'a> {
         let fields = Cow::Borrowed(&scan.fields[..]);
         let (points, origin) = (scan.cloud.points(), scan.cloud.origin());
         let (xyz_f64, wide) = (scan.xyz_f64.as_deref(), scan.wide.clone());
-        Self { points, fields, xyz_f64, wide, origin, decimals: scan.decimals }
+        Self { points, fields, xyz_f64, wide, origin, decimals: scan.decimals, survey: scan.survey.clone() }
     }
 }
 

@@ -22,6 +22,13 @@ pub struct WriteOptions {
 /// them. `.npy` and `.bin` hold rows of `f32` only, and `.bin` not even the number of columns: it
 /// is read back with [`Format::Bin`] and [`columns`](crate::ReadOptions::columns).
 ///
+/// LAS is version 1.4, compressed if the name ends in `.laz`. A scan of a LAS file keeps scale, offset,
+/// point format (without wave packets), coordinate reference system, and the integers of the columns
+/// that are read. Else the scale is 0.001 m, or the next finer power of ten that keeps all
+/// coordinates, or the finest for which 32 bits suffice, and the point format is the smallest with
+/// the columns. Columns that LAS does not know become extra bytes, which other programs read. A
+/// coordinate that is not finite, and a value that its field does not hold, is an error.
+///
 /// # Errors
 /// A name that ends in no format that is written, or such a format; names of columns that the
 /// format cannot hold; what the system refuses.
@@ -46,7 +53,10 @@ pub fn write<'a>(
     let listed = |what: fn(Format) -> String| Format::written().map(what).collect::<Vec<_>>().join(", ");
     let format = options.format.or_else(|| Format::for_writing(path)).ok_or_else(|| {
         let found = path.file_name().unwrap_or_default().to_string_lossy();
-        let endings = listed(|format| format!(".{format}"));
+        let endings = listed(|format| match format {
+            Format::Las => ".las, .laz".into(),
+            other => format!(".{other}"),
+        });
         fault!(path, UnsupportedFormat, "format", "a name ending in {endings}", "`{found}`")
     })?;
     let write = format.writer().ok_or_else(|| {
@@ -69,7 +79,8 @@ mod tests {
         let rows = [691_764.1, 5_335_880.1, 520.1, 7.0, 0.0, 1.0, -2.0, 0.25];
         let points = Points::new(&rows, 4).unwrap();
         let names = NamedPoints { xyz_f64: Some(&exact), ..NamedPoints::new(points, &["x", "y", "z", "ring"]) };
-        for format in Format::written() {
+        // LAS has columns of its own: see tests/las_write.rs.
+        for format in Format::written().filter(|&format| format != Format::Las) {
             // By the ending, and by the format that is asked for.
             let by_name = folder.path().join(format!("a.{format}"));
             let asked = folder.path().join(format!("{format}.any"));
@@ -93,12 +104,12 @@ mod tests {
         let points = Points::new(&[0.0; 3], 3).unwrap();
         let refused = |name: &str, format| write(name, points, &WriteOptions { format }).unwrap_err().to_string();
         assert_eq!(
-            refused("no/a.las", None),
-            "no/a.las: format: expected a name ending in .bin, .npy, .npz, .ply, .pcd, .feather, .arrow, .csv, .xyz, got `a.las`"
+            refused("no/a.e57", None),
+            "no/a.e57: format: expected a name ending in .bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .csv, .xyz, got `a.e57`"
         );
         assert_eq!(
-            refused("a.las", Some(Format::Las)),
-            "a.las: format: expected one that is written: bin, npy, npz, ply, pcd, feather, arrow, csv, xyz, got las"
+            refused("a.e57", Some(Format::E57)),
+            "a.e57: format: expected one that is written: bin, npy, npz, ply, pcd, las, feather, arrow, csv, xyz, got e57"
         );
     }
 }

@@ -243,7 +243,7 @@ fn bags_that_lie_are_refused() {
     let at = clouds(1, "/a").len() as u64;
     let size = records.len() as u64;
     let with = |parts: &[Vec<u8>]| bag::bag(parts);
-    assert!(refused(b"PK\x03\x04....").starts_with("BadHeader: b.mcap: first bytes: wanted"));
+    assert!(refused(b"PK\x03\x04....").starts_with("BadHeader: b.mcap: first bytes: expected"));
     assert!(
         refused(&with(&[message(1, 9, &data)])).ends_with("message: expected a channel that is known, got channel 1")
     );
@@ -255,10 +255,10 @@ fn bags_that_lie_are_refused() {
             .ends_with("channel 1: expected one topic, got `/b` too")
     );
     assert!(refused(&with(&[record(0, b"")])).ends_with("record: expected an opcode of 1 or more, got 0"));
-    assert!(refused(&with(&[records.clone(), statistics(1, 2)])).ends_with("found 1 messages"));
+    assert!(refused(&with(&[records.clone(), statistics(1, 2)])).ends_with("got 1 messages"));
     assert_eq!(refused(&with(&[records.clone(), statistics(1, 1)])), "it opens");
     assert!(refused(&[with(&[]), vec![7]].concat()).starts_with("SizeMismatch: b.mcap: last bytes"));
-    assert!(refused(&with(&[plain_chunk(&plain_chunk(&records))])).ends_with("found opcode 6"));
+    assert!(refused(&with(&[plain_chunk(&plain_chunk(&records))])).ends_with("got opcode 6"));
     // Sizes.
     for (chunk, told) in [
         (chunk("", u64::MAX, size, &records), "LimitExceeded: b.mcap: chunk unpacked: expected at most 16777216 bytes"),

@@ -109,7 +109,7 @@ fn lies_are_refused_before_memory_is_taken() {
         let mut short = bytes.clone();
         short[at..at + 8].copy_from_slice(&length.to_le_bytes());
         let e = refused(&short);
-        assert!(e.to_string().contains("column `x`: expected 400 bytes, found"), "{e}");
+        assert!(e.to_string().contains("column `x`: expected 400 bytes, got"), "{e}");
     }
     // Every end of a file is missed; of a stream one at the end of a message is not.
     for end in 0..bytes.len() {

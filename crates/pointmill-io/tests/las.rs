@@ -108,7 +108,7 @@ fn a_version_has_no_format_of_a_later_one() {
         // Version 1.3 needs no more of the header than is there; its points are counted in the
         // older field.
         let e = version(name, minor).unwrap_err();
-        let wanted = format!("point format: expected at most {newest}, the newest of version 1.{minor}, found");
+        let wanted = format!("point format: expected at most {newest}, the newest of version 1.{minor}, got");
         assert!(e.class() == "BadHeader" && e.to_string().contains(&wanted), "{e}");
     }
     // Colours were in use before version 1.2 had them.
@@ -141,7 +141,7 @@ fn every_number_of_the_header_is_checked() {
     for (at, new, class, field) in WRONG {
         let e = with("1.2_format3.las", |bytes| put(bytes, at, new)).unwrap_err();
         assert_eq!(e.class(), class, "{e}");
-        assert!(e.to_string().contains(&format!(": {field}: wanted")), "{e}");
+        assert!(e.to_string().contains(&format!(": {field}: expected")), "{e}");
         assert!(e.offset().is_some(), "{e}");
     }
     // Texts, dates and the numbers of returns are nobody's business.

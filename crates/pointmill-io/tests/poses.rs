@@ -176,7 +176,7 @@ fn stamps_are_written_to_the_nanosecond() {
     assert_eq!(read.times.unwrap()[2..4], [315_966_265.259_836, 1_700_000_000.0]);
     for (stamps, told) in [
         (&[1, 1][..], "times: expected finite times that ascend, got 0.000000001 as time 1"),
-        (&[1_700_000_000_000_000_001, 1_700_000_000_000_000_002], "found 1700000000 as time 1"),
+        (&[1_700_000_000_000_000_001, 1_700_000_000_000_000_002], "got 1700000000 as time 1"),
         (&[1], "times: expected 2, one for each pose, got 1"),
     ] {
         let e = write_stamped_poses(&path, &[Pose::IDENTITY; 2], stamps).unwrap_err().to_string();

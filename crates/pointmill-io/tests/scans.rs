@@ -170,7 +170,7 @@ fn archives_give_points_or_the_only_matrix() {
     write_npz(&path, &[("u", matrix(&a)), ("v", matrix(&b))]).unwrap();
     let e = read(&path, &options()).unwrap_err();
     assert_eq!(e.class(), "MissingField");
-    assert!(e.to_string().ends_with("found `u` f32 [1, 3], `v` f32 [1, 3]"), "{e}");
+    assert!(e.to_string().ends_with("got `u` f32 [1, 3], `v` f32 [1, 3]"), "{e}");
     write_npz(&path, &[]).unwrap();
     assert_eq!(read(&path, &options()).unwrap_err().class(), "MissingField");
 }

@@ -61,15 +61,15 @@ fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
         fs::remove_file(&path).unwrap();
     };
     std::os::unix::fs::symlink(&victim, &path).unwrap();
-    refused("found a symbolic link");
+    refused("got a symbolic link");
     fs::write(&victim, "mine").unwrap();
     std::os::unix::fs::symlink(&victim, &path).unwrap();
-    refused("found a symbolic link");
+    refused("got a symbolic link");
     fs::hard_link(&victim, &path).unwrap();
-    refused("found one with 2 names");
+    refused("got one with 2 names");
     // Opening a pipe without a writer would wait for one.
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    refused("found a FIFO; move it away");
+    refused("got a FIFO; move it away");
     Manifest::open(folder.path(), true).unwrap();
 }
 

@@ -97,10 +97,31 @@ fn damaged_laz_is_told_in_one_line() {
             0 => wrong += 1,
             code => {
                 assert_eq!(code, 3, "{}", told.err);
-                assert!(told.err.contains("a.laz: ") && told.err.contains("wanted"), "{}", told.err);
+                assert!(told.err.contains("a.laz: ") && told.err.contains("expected"), "{}", told.err);
                 refused += 1;
             }
         }
     }
     assert!(refused > 0, "{refused} refused, {wrong} read");
+}
+
+#[test]
+fn las_is_written_with_its_scale_and_what_it_does_not_hold_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let las = fixtures().join("1.4_format7.las");
+    fs::copy(las, at("a.las")).unwrap();
+    run(folder.path(), "convert a.las --out b.laz").expect(0);
+    run(folder.path(), "convert a.las b.laz --to las --out c/").expect(0);
+    run(folder.path(), "convert c/a.las --to laz --out d/").expect(0);
+    let [a, b, c, d] = ["a.las", "b.laz", "c/a.las", "d/a.laz"].map(|name| fs::read(at(name)).unwrap());
+    assert_eq!((b[104], &b[131..227], b == d), (0x87, &a[131..227], true));
+    assert!(c == fs::read(at("c/b.las")).unwrap() && c[104] == 7);
+    let rows = [1.0f32, 2.0, 3.0, 0.5].map(f32::to_le_bytes).concat();
+    fs::write(at("k.bin"), rows).unwrap();
+    let told = run(folder.path(), "convert k.bin --out k.las").expect(3);
+    let wanted =
+        "`intensity` of point 0: expected a whole number from 0 to 65535; scale or round the column, or write .ply";
+    assert!(told.err.contains(wanted) && told.err.contains("got 0.5"), "{}", told.err);
+    assert!(!at("k.las").exists());
 }

@@ -15,7 +15,7 @@ pub(crate) const MAGIC: &[u8] = b"LASF";
 /// Sizes in bytes of a header: up to version 1.2, of version 1.3 and of version 1.4.
 const LEAST: usize = 227;
 const LEAST_1_3: usize = 235;
-const LEAST_1_4: usize = 375;
+pub(super) const LEAST_1_4: usize = 375;
 /// Sizes in bytes of the head of a variable length record and of an extended one. The data of a
 /// record follow its head.
 pub(super) const VLR_HEAD: usize = 54;
@@ -29,6 +29,8 @@ pub(super) const POINTS_THERE: &str = "the points where the header says that the
 pub(super) struct Header {
     /// Offset of the points in the file.
     pub(super) offset: u64,
+    /// The bits of the global encoding.
+    pub(super) encoding: u16,
     /// The number of variable length records before the points.
     pub(super) vlrs: u64,
     /// The minor version; the major version is 1.
@@ -134,6 +136,7 @@ impl Header {
         };
         Ok(Self {
             offset: u64::from(u32_at(bytes, 96)),
+            encoding: u16_at(bytes, 6),
             vlrs: u64::from(u32_at(bytes, 100)),
             minor,
             format,

@@ -1,4 +1,5 @@
-//! Reads LAS files of versions 1.0 to 1.4 and, with the feature `laz`, compressed LAS files (LAZ).
+//! LAS files: reads versions 1.0 to 1.4 and, with the feature `laz`, compressed LAS files (LAZ);
+//! writes version 1.4.
 //!
 //! A coordinate is a 32-bit integer that the reader scales and shifts in `f64`. If `f32` loses a
 //! bit of it, as in most maps, the reader also keeps the `f64` coordinates as
@@ -9,19 +10,22 @@
 //! the points and the coordinate reference system.
 
 mod coordinates;
+mod grid;
 mod header;
 mod layout;
 #[cfg(feature = "laz")]
 mod laz;
 mod survey;
 mod vlr;
+mod write;
 
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
 
-pub(crate) use survey::Survey;
+pub use survey::Survey;
 #[cfg(test)]
 pub(crate) use vlr::Record;
+pub(crate) use write::write_points;
 
 /// Does nothing: without the feature `laz` there is no LAZ decoder.
 #[cfg(not(feature = "laz"))]
@@ -45,7 +49,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut window = Window::new(source);
     let mut header = Header::read(&mut window, bounds.salvage)?;
     let records = vlr::read(&mut window, &mut header, bounds.salvage)?;
-    let survey = Some(Arc::new(Survey::of(&records)));
+    let survey = Some(Arc::new(Survey::of(&header, &records)));
     let mut is_damaged = header.is_damaged;
     let mut table = Table::new(Columns::new(&window, bounds, layout::columns(&header), header.record)?);
     if header.compressed {

@@ -1,21 +1,31 @@
 //! What a LAS file says of all its points.
 
+use super::grid::Grid;
+use super::header::Header;
 use super::vlr::{Record, Records};
 use crate::error::IoError;
 use crate::fault::bail;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The coordinate reference system of a LAS file.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Survey {
-    /// The records about it, in order.
+/// What a LAS file says of all its points, so that they are written as they were: the coordinate
+/// reference system, the scale and the offset, the point format.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Survey {
+    /// The records about the system, in order.
     pub(crate) crs: Vec<Record>,
+    /// The steps of the coordinates, unless files differ in them.
+    pub(crate) grid: Option<Grid>,
+    /// The point format, unless files differ in it.
+    pub(crate) format: Option<u8>,
+    /// The bits of the global encoding.
+    pub(crate) encoding: u16,
 }
 
 impl Survey {
-    pub(super) fn of(records: &Records) -> Self {
-        Self { crs: records.crs.clone() }
+    pub(super) fn of(header: &Header, records: &Records) -> Self {
+        let grid = Some(Grid { scale: header.scale, shift: header.shift });
+        Self { crs: records.crs.clone(), grid, format: Some(header.format), encoding: header.encoding }
     }
 
     /// What holds for the points of two files: they have one system.
@@ -29,7 +39,12 @@ impl Survey {
             let wanted = format!("that of {}: {}", path.display(), tell(&self));
             bail!(other_path, InvalidArgument, "coordinate reference system", wanted, found);
         }
-        Ok(self)
+        Ok(Arc::new(Self {
+            grid: self.grid.filter(|grid| other.grid == Some(*grid)),
+            format: self.format.filter(|format| other.format == Some(*format)),
+            encoding: self.encoding & other.encoding,
+            crs: self.crs.clone(),
+        }))
     }
 
     /// The name of the system in WKT, or the EPSG code of the `GeoTIFF` keys.

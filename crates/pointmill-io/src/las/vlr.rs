@@ -14,7 +14,7 @@ const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
 const OCTREE: (&[u8], u16) = (b"copc", 1);
 
 /// The user id of records about the coordinate reference system.
-const CRS: &[u8] = b"LASF_Projection";
+pub(super) const CRS: &[u8] = b"LASF_Projection";
 
 /// A record about the coordinate reference system.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,329 @@
+//! Writes LAS 1.4 and, with the feature `laz`, compressed LAS (LAZ).
+
+use super::grid::{Grid, coordinate};
+use super::header::{Header, LEAST_1_4, MAGIC, VLR_HEAD};
+use super::layout::{columns, least_record};
+use super::survey::Survey;
+use super::vlr::CRS;
+use crate::atomic_write::write_to;
+use crate::destination::Place;
+use crate::error::IoError;
+use crate::fault::{bail, fault};
+use crate::format::Format;
+use crate::named_points::{Column, Long, NamedPoints};
+use crate::names;
+use crate::records::{Coding, Entry};
+use crate::values::whole_range;
+use pointmill_core::array::Dtype;
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+
+/// The formats for points of other files, of which the first that holds the columns is taken.
+const FORMATS: [u8; 7] = [0, 1, 2, 3, 6, 7, 8];
+/// User id and record id of the record about extra bytes, and its bytes for a column.
+const EXTRA: (&[u8], u16) = (b"LASF_Spec", 4);
+const EXTRA_BYTES: usize = 192;
+/// Bits of the global encoding that say nothing of waveforms, and the one of a system as WKT.
+const ENCODING: u16 = 0b1_1001;
+const WKT: u16 = 0b1_0000;
+
+/// The columns of a cloud in point records.
+struct Records<'a> {
+    cloud: &'a NamedPoints<'a>,
+    columns: Vec<Column<'a>>,
+    grid: Grid,
+    format: u8,
+    /// The fields of the format that the cloud has, by column.
+    known: Vec<(usize, Entry)>,
+    /// The columns that LAS does not know.
+    extra: Vec<usize>,
+    /// Bytes of a record.
+    record: usize,
+}
+
+/// Writes the points; compressed if the name ends in `.laz`.
+pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    cloud.check(to.path)?;
+    let compressed = to.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("laz"));
+    if compressed && !cfg!(feature = "laz") {
+        bail!(to.path, UnsupportedFormat, "format", "las, or a build with the feature `laz`", "laz");
+    }
+    let survey = cloud.survey.as_deref().cloned().unwrap_or_default();
+    let records = Records::new(cloud, to.path, &survey)?;
+    let head = records.head(&survey, compressed);
+    write_to(&to, |out| {
+        out.write_all(&head)?;
+        if compressed { records.pack(out) } else { records.each(|record| out.write_all(record)) }
+    })
+}
+
+impl<'a> Records<'a> {
+    fn new(cloud: &'a NamedPoints<'a>, path: &Path, survey: &Survey) -> Result<Self, IoError> {
+        let grid = Grid::of(cloud, path, survey.grid)?;
+        let fields = |format| columns(&Header { format, ..Header::default() });
+        let is_known = |name: &str| [3, 8].into_iter().flat_map(fields).any(|entry| entry.name == name);
+        let (known, extra): (Vec<_>, Vec<_>) = (3..cloud.fields.len()).partition(|&j| is_known(&cloud.fields[j].name));
+        let columns = cloud.columns(Long::Always);
+        let more: usize = extra.iter().map(|&j| columns[j].dtype.bytes()).sum();
+        let most = usize::from(u16::MAX) / EXTRA_BYTES;
+        if extra.len() > most {
+            let wanted = format!("at most {most} that LAS does not know; write .ply, or fewer");
+            bail!(path, LimitExceeded, "columns", wanted, (extra.len()));
+        }
+        let mut records = Self { cloud, columns, grid, format: 0, known: vec![], extra, record: 0 };
+        let mut reason = None;
+        for format in survey.format.map(without_waves).into_iter().chain(FORMATS) {
+            let mut fields = fields(format);
+            let entry = |&j: &usize| {
+                let place = fields.iter().position(|entry| entry.name == cloud.fields[j].name)?;
+                Some((j, fields.swap_remove(place)))
+            };
+            let Some(entries) = known.iter().map(entry).collect::<Option<Vec<_>>>() else { continue };
+            (records.format, records.known) = (format, entries);
+            records.record = least_record(format).unwrap_or_default() + more;
+            match records.check(path) {
+                Ok(()) => return Ok(records),
+                Err(e) => reason = Some(e),
+            }
+        }
+        // The last format has all columns.
+        Err(reason.unwrap_or_else(|| fault!(path, InvalidArgument, "columns", "those of a point format", "others")))
+    }
+
+    /// Checks that the fields hold every value.
+    fn check(&self, path: &Path) -> Result<(), IoError> {
+        let mut record = vec![0; self.record];
+        for i in 0..self.cloud.points.len() {
+            for (j, entry) in &self.known {
+                let value = self.value(i, *j);
+                if !value.is_some_and(|v| put(entry, v, &mut record)) {
+                    let name = &entry.name;
+                    let short = |v: f64| if f64::from(v as f32) == v { (v as f32).to_string() } else { v.to_string() };
+                    let found = value.map_or_else(|| "a number that no f64 holds".into(), short);
+                    let wanted = format!("{}; scale or round the column, or write .ply", wanted(entry));
+                    bail!(path, InvalidArgument, "`{name}` of point {i}", wanted, found);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a column; `None` of a whole number that an `f64` does not hold.
+    fn value(&self, i: usize, j: usize) -> Option<f64> {
+        let Some(wide) = self.columns[j].wide else { return Some(f64::from(self.cloud.points.row(i)[j])) };
+        let v = wide.double(i);
+        (!wide.is_whole(i) || v as i128 == wide.whole(i)).then_some(v)
+    }
+
+    /// Makes all records, one after the other.
+    fn each(&self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut record = Vec::with_capacity(self.record);
+        let has = |name: &str| self.known.iter().any(|(_, entry)| entry.name == name);
+        // A point of no known return is the only one of its pulse.
+        let second = if self.format < 6 { 3 } else { 4 };
+        let returns = u8::from(!has("return_number")) | (u8::from(!has("number_of_returns")) << second);
+        let known = least_record(self.format).unwrap_or_default();
+        for i in 0..self.cloud.points.len() {
+            record.clear();
+            record.resize(known, 0);
+            for axis in 0..3 {
+                let step = self.step(i, axis);
+                record[4 * axis..4 * axis + 4].copy_from_slice(&step.to_le_bytes());
+            }
+            record[14] = returns;
+            for (j, entry) in &self.known {
+                put(entry, self.value(i, *j).unwrap_or_default(), &mut record);
+            }
+            self.extra.iter().for_each(|&j| self.cloud.value(i, j, &self.columns[j], &mut record));
+            take(&record)?;
+        }
+        Ok(())
+    }
+
+    /// The whole number of a coordinate, which the grid has.
+    fn step(&self, i: usize, axis: usize) -> i32 {
+        self.grid.step(axis, coordinate(self.cloud, i, axis)).unwrap_or_default()
+    }
+
+    /// All before the points.
+    fn head(&self, survey: &Survey, compressed: bool) -> Vec<u8> {
+        let mut records: Vec<_> = survey.crs.iter().map(|crs| vlr((CRS, crs.id), &crs.data)).collect();
+        if !self.extra.is_empty() {
+            records.push(vlr(EXTRA, &self.extra_bytes()));
+        }
+        #[cfg(feature = "laz")]
+        if compressed {
+            let mut packing = vec![];
+            // A vector takes all that is written.
+            self.packing().write_to(&mut packing).ok();
+            records.push(vlr((b"laszip encoded", 22204), &packing));
+        }
+        let has_wkt = self.format >= 6 || survey.crs.iter().any(|crs| crs.id == super::vlr::Record::WKT);
+        let encoding = (survey.encoding & ENCODING & !WKT) | if has_wkt { WKT } else { 0 };
+        let (n, [min, max]) = (self.cloud.points.len(), self.bounds());
+        let returns = self.returns();
+        let mut head = vec![0; LEAST_1_4];
+        let mut set = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
+        set(0, MAGIC);
+        set(6, &encoding.to_le_bytes());
+        set(24, &[1, 4]);
+        set(26, b"pointmill");
+        set(58, b"pointmill");
+        set(94, &(LEAST_1_4 as u16).to_le_bytes());
+        let offset = LEAST_1_4 + records.iter().map(Vec::len).sum::<usize>();
+        set(96, &(offset as u32).to_le_bytes());
+        set(100, &(records.len() as u32).to_le_bytes());
+        set(104, &[self.format | if compressed { 0x80 } else { 0 }]);
+        set(105, &(self.record as u16).to_le_bytes());
+        if let Some(n) = u32::try_from(n).ok().filter(|_| self.format < 6) {
+            // Fields of earlier versions.
+            set(107, &n.to_le_bytes());
+            (0..5).for_each(|i| set(111 + 4 * i, &(returns[i] as u32).to_le_bytes()));
+        }
+        for axis in 0..3 {
+            set(131 + 8 * axis, &self.grid.scale[axis].to_le_bytes());
+            set(155 + 8 * axis, &self.grid.shift[axis].to_le_bytes());
+            set(179 + 16 * axis, &max[axis].to_le_bytes());
+            set(187 + 16 * axis, &min[axis].to_le_bytes());
+        }
+        set(247, &(n as u64).to_le_bytes());
+        (0..15).for_each(|i| set(255 + 8 * i, &returns[i].to_le_bytes()));
+        head.extend(records.concat());
+        head
+    }
+
+    /// The box of the coordinates as they are read.
+    fn bounds(&self) -> [[f64; 3]; 2] {
+        if self.cloud.points.is_empty() {
+            return [[0.0; 3]; 2];
+        }
+        let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for i in 0..self.cloud.points.len() {
+            for axis in 0..3 {
+                let v = self.grid.at(axis, self.step(i, axis));
+                (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
+            }
+        }
+        [min, max]
+    }
+
+    /// The number of points of each return, from the first on.
+    fn returns(&self) -> [u64; 15] {
+        let mut counts = [0; 15];
+        let column = self.known.iter().find(|(_, entry)| entry.name == "return_number").map(|(j, _)| *j);
+        for i in 0..self.cloud.points.len() {
+            let number = column.map_or(Some(1.0), |j| self.value(i, j)).unwrap_or_default() as usize;
+            if let Some(count) = number.checked_sub(1).and_then(|i| counts.get_mut(i)) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// What the columns are that LAS does not know.
+    fn extra_bytes(&self) -> Vec<u8> {
+        let names = names::written(&self.cloud.fields, Format::Las);
+        let mut told = vec![0; EXTRA_BYTES * self.extra.len()];
+        for (to, &j) in told.chunks_exact_mut(EXTRA_BYTES).zip(&self.extra) {
+            to[2] = match self.columns[j].dtype {
+                Dtype::U8 => 1,
+                Dtype::I8 => 2,
+                Dtype::U16 => 3,
+                Dtype::I16 => 4,
+                Dtype::U32 => 5,
+                Dtype::I32 => 6,
+                Dtype::U64 => 7,
+                Dtype::I64 => 8,
+                Dtype::F64 => 10,
+                _ => 9, // f32
+            };
+            to[4..4 + names[j].len()].copy_from_slice(names[j].as_bytes());
+        }
+        told
+    }
+
+    #[cfg(feature = "laz")]
+    fn packing(&self) -> laz::LazVlr {
+        let more = self.record - least_record(self.format).unwrap_or_default();
+        let items = laz::LazItemRecordBuilder::default_for_point_format_id(self.format, more as u16);
+        laz::LazVlr::from_laz_items(items.expect("one of FORMATS"))
+    }
+
+    #[cfg(feature = "laz")]
+    fn pack(&self, out: &mut BufWriter<File>) -> io::Result<()> {
+        let mut packer = laz::LasZipCompressor::new(out, self.packing()).map_err(io::Error::other)?;
+        self.each(|record| packer.compress_one(record))?;
+        packer.done()
+    }
+
+    #[cfg(not(feature = "laz"))]
+    fn pack(&self, _: &mut BufWriter<File>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// The format of the same fields without wave packets, which are not read.
+fn without_waves(format: u8) -> u8 {
+    match format {
+        4 => 1,
+        5 => 3,
+        9 => 6,
+        10 => 8,
+        _ => format,
+    }
+}
+
+/// A variable length record.
+fn vlr((user, id): (&[u8], u16), data: &[u8]) -> Vec<u8> {
+    let mut record = vec![0; VLR_HEAD];
+    record[2..2 + user.len()].copy_from_slice(user);
+    record[18..20].copy_from_slice(&id.to_le_bytes());
+    record[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
+    record.extend(data);
+    record
+}
+
+/// Puts a value into a record; false if its field does not hold it.
+fn put(entry: &Entry, v: f64, record: &mut [u8]) -> bool {
+    let at = entry.field.start;
+    let Some((min, max)) = range(entry) else {
+        record[at..at + 8].copy_from_slice(&v.to_le_bytes());
+        return true;
+    };
+    let (steps, is_held) = match entry.coding {
+        Coding::Scaled { scale, .. } => {
+            let steps = (v / scale).round();
+            (steps, (steps * scale) as f32 == v as f32)
+        }
+        _ => (v, v.fract() == 0.0),
+    };
+    if !is_held || !(min as f64..=max as f64).contains(&steps) {
+        return false;
+    }
+    let bytes = (steps as i64).to_le_bytes();
+    match entry.coding {
+        Coding::Bits { lowest, .. } => record[at] |= bytes[0] << lowest,
+        Coding::Scaled { .. } => record[at..at + 2].copy_from_slice(&bytes[..2]),
+        Coding::Plain => record[at..at + entry.dtype.bytes()].copy_from_slice(&bytes[..entry.dtype.bytes()]),
+    }
+    true
+}
+
+/// The whole numbers of a field; `None` if it has any `f64`.
+fn range(entry: &Entry) -> Option<(i128, i128)> {
+    match entry.coding {
+        Coding::Plain => whole_range(entry.dtype),
+        Coding::Bits { count, .. } => Some((0, (1 << count) - 1)),
+        Coding::Scaled { .. } => whole_range(Dtype::I16),
+    }
+}
+
+/// What a field holds.
+fn wanted(entry: &Entry) -> String {
+    let (min, max) = range(entry).unwrap_or_default();
+    match entry.coding {
+        Coding::Scaled { scale, .. } => format!("a multiple of {scale} from {min} to {max} of it"),
+        _ => format!("a whole number from {min} to {max}"),
+    }
+}

@@ -1,0 +1,218 @@
+//! LAS and LAZ files that are written: the points come back.
+mod common;
+
+use common::points::{RECORDS, records};
+use common::random::Random;
+use pointmill_core::{PointCloud, Points};
+use pointmill_io::{Dtype, Field, NamedPoints, ReadOptions, Scan, WideColumn, WriteOptions, read, read_from, write};
+use std::path::Path;
+
+/// The endings of the build.
+const ENDINGS: &[&str] = if cfg!(feature = "laz") { &["las", "laz"] } else { &["las"] };
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at..at + N].try_into().unwrap()
+}
+
+/// A file of version 1.4 with a record about the system and these points.
+fn las(format: u8, size: usize, points: &[u8]) -> Vec<u8> {
+    let wkt = b"PROJCS[\"UTM 32N\"]\0";
+    let mut bytes = vec![0; 375 + 54 + wkt.len()];
+    let offset = bytes.len() as u32;
+    let mut set = |at: usize, new: &[u8]| bytes[at..at + new.len()].copy_from_slice(new);
+    set(0, b"LASF");
+    set(6, &[0x11, 0]);
+    set(24, &[1, 4]);
+    set(94, &375u16.to_le_bytes());
+    set(96, &offset.to_le_bytes());
+    set(100, &[1, 0, 0, 0, format]);
+    set(105, &(size as u16).to_le_bytes());
+    set(247, &(points.len() as u64 / size as u64).to_le_bytes());
+    for (i, v) in [0.01, 0.0025, 0.001, 600_000.0, 5_300_000.5, -20.0].into_iter().enumerate() {
+        set(131 + 8 * i, &f64::to_le_bytes(v));
+    }
+    set(375 + 2, b"LASF_Projection");
+    set(375 + 18, &2112u16.to_le_bytes());
+    set(375 + 20, &(wkt.len() as u16).to_le_bytes());
+    set(375 + 54, wkt);
+    bytes.extend(points);
+    bytes
+}
+
+/// The scan that a cloud becomes, and its file.
+fn written<'a>(cloud: impl Into<NamedPoints<'a>>, ending: &str) -> (Scan, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a").with_extension(ending);
+    write(&path, cloud, &WriteOptions::default()).unwrap();
+    (read(&path, &ReadOptions::default()).unwrap(), std::fs::read(&path).unwrap())
+}
+
+#[test]
+fn every_point_format_keeps_its_integers_scales_and_system() {
+    let mut random = Random::new(3);
+    for format in 0..=10u8 {
+        let (n, size) = (501, RECORDS[usize::from(format)]);
+        let mut points = records(format, 2, n, 0, &mut random);
+        // The ends of 32 bits.
+        points[..8].copy_from_slice(&[i32::MIN, i32::MAX].map(i32::to_le_bytes).concat());
+        let bytes = las(format, size + 2, &points);
+        let scan = read_from(&bytes[..], "a.las", &ReadOptions::default()).unwrap();
+        for ending in ENDINGS {
+            let (again, file) = written(&scan, ending);
+            assert_eq!((again.crs(), &again.fields), (Some("UTM 32N".into()), &scan.fields), "{format}");
+            let bits = |scan: &Scan| scan.cloud.data().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert!(bits(&again) == bits(&scan) && again.xyz_f64 == scan.xyz_f64, "{format} {ending}");
+            assert_eq!((&file[131..179], file[6]), (&bytes[131..179], 0x11));
+            if *ending == "laz" {
+                continue;
+            }
+            // What is not read: mirror and edge of the flight line, wave packets, extra bytes.
+            let kept = size - if let 4 | 5 | 9 | 10 = format { 29 } else { 0 };
+            let flags = if format < 6 { 14 } else { 15 };
+            let mut returns = [0u64; 15];
+            let mut wanted = vec![];
+            for point in points.chunks_exact(size + 2) {
+                wanted.extend_from_slice(&point[..kept]);
+                let at = wanted.len() - kept + flags;
+                wanted[at] &= 0x3f;
+                let number = point[14] & if format < 6 { 7 } else { 15 };
+                if number > 0 {
+                    returns[usize::from(number) - 1] += 1;
+                }
+            }
+            let offset = u32::from_le_bytes(number(&file, 96)) as usize;
+            assert!(file[offset..] == wanted, "{format}");
+            assert_eq!(u16::from_le_bytes(number(&file, 105)) as usize, kept);
+            let told: Vec<_> = (0..15).map(|i| u64::from_le_bytes(number(&file, 255 + 8 * i))).collect();
+            assert_eq!((u64::from_le_bytes(number(&file, 247)), &told[..]), (n as u64, &returns[..]));
+            let old = u32::from_le_bytes(number(&file, 107));
+            assert_eq!(old, if format < 6 { n as u32 } else { 0 });
+            let (max, min) = (f64::from_le_bytes(number(&file, 179)), f64::from_le_bytes(number(&file, 187)));
+            let x = scan.xyz().into_iter().map(|p| p[0]);
+            assert_eq!((max, min), (x.clone().fold(f64::MIN, f64::max), x.fold(f64::MAX, f64::min)));
+            // Fewer points lie on the same steps.
+            let part = scan.clone().within([600_000.0, f64::MIN, f64::MAX, f64::MAX]);
+            let (again, fewer) = written(&part, ending);
+            assert!(again.xyz() == part.xyz() && fewer[131..179] == bytes[131..179]);
+        }
+    }
+}
+
+#[test]
+fn no_point_and_one_point_come_back() {
+    for ending in ENDINGS {
+        let (scan, _) = written(Points::new(&[], 4).unwrap(), ending);
+        assert_eq!(scan.cloud.len(), 0);
+        let (scan, file) = written(Points::new(&[-1.5, 0.1, 1e6], 3).unwrap(), ending);
+        assert_eq!((scan.xyz(), file[104] & 0x7f), (vec![[-1.5, 0.1, 1e6]], 0));
+        // A point without returns is the only one of its pulse.
+        assert_eq!(scan.cloud.points().row(0)[4..6], [1.0, 1.0]);
+    }
+}
+
+#[test]
+fn scale_offset_and_format_are_the_least_that_hold_a_cloud() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.las");
+    let of = |names: &[&str], row: &[f32], xyz: [f64; 3]| {
+        let points = Points::new(row, row.len()).unwrap();
+        write(&path, NamedPoints { xyz_f64: Some(&xyz), ..NamedPoints::new(points, names) }, &WriteOptions::default())
+            .unwrap();
+        let (scan, file) = (read(&path, &ReadOptions::default()).unwrap(), std::fs::read(&path).unwrap());
+        assert_eq!(scan.xyz()[0].map(|v| (v * 1e6).round()), xyz.map(|v| (v * 1e6).round()));
+        let f64_at = |at| f64::from_le_bytes(number(&file, at));
+        (f64_at(131), f64_at(163), file[104])
+    };
+    let xyz = ["x", "y", "z"];
+    assert_eq!(of(&xyz, &[0.0; 3], [691_764.1, 5_335_880.123, 520.1]), (0.001, 5_335_880.0, 0));
+    assert_eq!(of(&xyz, &[0.0; 3], [1.2345, 2.0, 3.0]), (0.0001, 0.0, 0));
+    for (names, row, format) in [
+        (&["intensity", "ring"][..], &[65_535.0, 0.5][..], 0),
+        (&["gps_time"], &[0.5], 1),
+        (&["red"], &[65_535.0], 2),
+        (&["green", "gps_time"], &[1.0, -1.0], 3),
+        (&["classification"], &[31.0], 0),
+        (&["classification"], &[32.0], 6),
+        (&["return_number", "blue"], &[8.0, 1.0], 7),
+        (&["nir"], &[1.0], 8),
+        (&["scan_angle"], &[-128.0], 0),
+        (&["scan_angle"], &[0.006], 6),
+        (&["scanner_channel"], &[3.0], 6),
+    ] {
+        let row = [&[0.0; 3][..], row].concat();
+        assert_eq!(of(&[&xyz[..], names].concat(), &row, [0.0; 3]).2, format, "{names:?}");
+    }
+    // About an origin, without coordinates of f64.
+    let cloud = PointCloud::new(vec![0.125, 0.25, 0.5], 3).unwrap().with_origin([5e6, 0.0, 0.0]);
+    assert_eq!(written(&cloud, "las").0.xyz(), [[5_000_000.125, 0.25, 0.5]]);
+}
+
+#[test]
+fn random_clouds_come_back_as_the_same_f32() {
+    let mut random = Random::new(5);
+    for decimals in 0..=6 {
+        let steps = 10_f64.powi(decimals);
+        let data: Vec<f32> = (0..900).map(|_| ((random.below(1 << 22) as f64 - 2_097_152.0) / steps) as f32).collect();
+        for ending in ENDINGS {
+            let (scan, _) = written(Points::new(&data, 3).unwrap(), ending);
+            let xyz: Vec<f32> = scan.xyz().into_flattened().into_iter().map(|v| v as f32).collect();
+            assert_eq!(xyz, data, "{decimals}");
+        }
+    }
+}
+
+#[test]
+fn columns_that_las_does_not_know_are_extra_bytes() {
+    let names = ["x", "y", "z", "ring", "a name that is longer than 32 bytes 1", "stamp"];
+    let mut fields: Vec<_> = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 }).collect();
+    fields[3].dtype = Dtype::U8;
+    let points = Points::new(&[0.0, 0.0, 0.0, 7.0, 0.5, 1.7e9], 6).unwrap();
+    let wide = vec![WideColumn::new(5, vec![1_700_000_000.125]).into()];
+    let (_, file) = written(NamedPoints { fields: fields.into(), wide, ..points.into() }, "las");
+    let kinds: Vec<_> = file[429..429 + 3 * 192].chunks(192).map(|told| (told[2], &told[4..9])).collect();
+    assert_eq!(&file[377..387], b"LASF_Spec\0");
+    assert_eq!(kinds, [(1, &b"ring\0"[..]), (9, b"a nam"), (10, b"stamp")]);
+    let extra = [&[7][..], &0.5f32.to_le_bytes(), &1_700_000_000.125f64.to_le_bytes()].concat();
+    assert_eq!(file[file.len() - 13..], extra);
+}
+
+#[test]
+fn what_las_does_not_hold_is_told_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.las");
+    let told = |names: &[&str], rows: &[f32]| {
+        let cloud = NamedPoints::new(Points::new(rows, names.len()).unwrap(), names);
+        let told = write(&path, cloud, &WriteOptions::default()).unwrap_err().to_string();
+        assert!(common::names(folder.path()).is_empty());
+        told.strip_prefix(&format!("{}: ", path.display())).unwrap().to_owned()
+    };
+    let xyz = ["x", "y", "z"];
+    assert_eq!(
+        told(&xyz, &[0.0, 0.0, 0.0, 1.0, f32::NAN, 0.0]),
+        "y of point 1: expected a finite number, since LAS has no other; leave the point out, or write .ply, got NaN"
+    );
+    assert_eq!(
+        told(&xyz, &[0.0, 0.0, 0.0, 1.0, 2.0, 5e6]),
+        "points: wanted x, y, z that span at most 4294967 m, as 32 bits of 0.001 m do; write parts, or .ply, \
+         got 1, 2, 5000000 m"
+    );
+    for (name, v, wanted) in [
+        ("intensity", 0.5, "a whole number from 0 to 65535"),
+        ("intensity", 65_536.0, "a whole number from 0 to 65535"),
+        ("intensity", f32::NAN, "a whole number from 0 to 65535"),
+        ("user_data", -1.0, "a whole number from 0 to 255"),
+        ("return_number", 16.0, "a whole number from 0 to 15"),
+        ("scan_angle", 0.007, "a multiple of 0.006 from -32768 to 32767 of it"),
+    ] {
+        let wanted = format!("expected {wanted}; scale or round the column, or write .ply, got {v}");
+        assert_eq!(told(&["x", "y", "z", name], &[0.0, 0.0, 0.0, v]), format!("`{name}` of point 0: {wanted}"));
+    }
+    let many: Vec<_> = (0..342).map(|i| format!("c{i}")).collect();
+    let many: Vec<_> = xyz.into_iter().chain(many.iter().map(|name| &**name)).collect();
+    assert!(told(&many, &[0.0; 345]).starts_with("columns: expected at most 341 that LAS does not know"));
+    if !cfg!(feature = "laz") {
+        let cloud = Points::new(&[0.0; 3], 3).unwrap();
+        let told = write(Path::new("a.laz"), cloud, &WriteOptions::default()).unwrap_err();
+        assert_eq!(told.class(), "UnsupportedFormat");
+    }
+}
