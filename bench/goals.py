@@ -123,7 +123,7 @@ def main() -> None:
         if inputs[file] is None:
             continue
         command = [args.pointmill, *bench, *inputs[file], "--device", args.device, "--json"]
-        begin, got = measured([*command, "--rounds", str(args.rounds or rounds)])
+        begin, found = measured([*command, "--rounds", str(args.rounds or rounds)])
         commits.add(begin["commit"])
         rates.append(begin["copy_rate_tb_per_s"])
         for name, *numbers in cases:

@@ -52,7 +52,7 @@ PYTHON = {
 
 def called():
     """Functions, classes and methods with signatures, by their names."""
-    for name, got in vars(_pointmill).items():
+    for name, found in vars(_pointmill).items():
         if isinstance(found, type) and found.__module__.startswith("pointmill"):
             members = {f"{name}.{key}": getattr(found, key) for key in vars(found) if not key.startswith("__")}
             yield from {name: found, **members}.items()

@@ -100,7 +100,7 @@ def test_poses_come_back(tmp_path, format):
     turned = np.array([[np.cos(yaw), -np.sin(yaw), 0, 1], [np.sin(yaw), np.cos(yaw), 0, 2], [0, 0, 1, 0.5], [0, 0, 0, 1]])
     poses, times = np.stack([np.eye(4), turned]), np.array([0.0, 0.1]) if format == "tum" else None
     pointmill.write_poses(tmp_path / "p.txt", poses, times=times, format=format)
-    got, got = pointmill.read_poses(tmp_path / "p.txt")
+    got, found = pointmill.read_poses(tmp_path / "p.txt")
     np.testing.assert_allclose(got, poses, atol=1e-15)
     if format in ("kitti", "matrix"):
         assert_bits(got, poses)

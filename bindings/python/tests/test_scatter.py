@@ -290,7 +290,7 @@ def test_torch_scatter_of_any_axis_and_type(mode):
             np.testing.assert_array_equal(got.numpy(), want)
             if mode in ("min", "max"):
                 call = torch_scatter.scatter_min if mode == "min" else torch_scatter.scatter_max
-                got, got = call(*tensors, dim, dim_size=8)
+                got, found = call(*tensors, dim, dim_size=8)
                 np.testing.assert_array_equal(got.numpy(), want)
                 np.testing.assert_array_equal(found.numpy(), places)
             most = torch_scatter.scatter(*tensors, dim, reduce=mode)
@@ -306,7 +306,7 @@ def test_torch_scatter_writes_to_out():
     for call, wins in ((torch_scatter.scatter_max, torch.maximum), (torch_scatter.scatter_min, torch.minimum)):
         out = torch.full((23, 3), 0.25)
         alone, places = call(features, index, 0, dim_size=23)
-        got, got = call(features, index, 0, out)
+        got, found = call(features, index, 0, out)
         empty = places == len(features)
         assert got is out and torch.equal(out, torch.where(empty, 0.25, wins(alone, torch.tensor(0.25))))
         assert torch.equal(found, torch.where(empty | (out == 0.25), len(features), places))

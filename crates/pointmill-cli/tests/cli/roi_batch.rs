@@ -77,7 +77,7 @@ fn points_in_boxes_and_one_file_for_all_scenes() {
     // And with one file of features, whose rows belong to these points.
     let told = pool(at, &format!("--points p/1.npy --boxes b --features f/1.npy {SMALL} --out o")).expect(0);
     assert_eq!(counts(&told), [3, 3, 0, 0]);
-    // Points of any format that is read, got by the same name.
+    // Points of any format that is read, found by the same name.
     let cloud = pointmill::PointCloud::new([0.5; 4].repeat(300), 4).unwrap();
     fs::remove_file(at.join("p/1.npy")).unwrap();
     write_bin(at.join("p/1.bin"), cloud.points()).unwrap();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
 ///
-/// - a folder means the point-cloud files directly in it, got by their extensions, without hidden
+/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden
 ///   ones, and without `.txt` and `.csv`, which beside clouds are mostly notes, times and poses;
 /// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches,
 ///   whatever their extensions;

@@ -1,4 +1,4 @@
-//! Where the messages of each topic lie, got by one walk over the records of a file.
+//! Where the messages of each topic lie, found by one walk over the records of a file.
 
 use super::chunk::unpack;
 use super::held::cost;

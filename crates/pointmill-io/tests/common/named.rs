@@ -129,7 +129,7 @@ impl Table {
     }
 }
 
-/// LZF: the longest match among the last 8192 bytes, got by looking at all of them.
+/// LZF: the longest match among the last 8192 bytes, found by looking at all of them.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut plain, mut at) = (vec![], vec![], 0);
     let flush = |out: &mut Vec<u8>, plain: &mut Vec<u8>| {

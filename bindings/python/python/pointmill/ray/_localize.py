@@ -1,4 +1,4 @@
-"""Poses of many drives in one map, got by a cluster."""
+"""Poses of many drives in one map, found by a cluster."""
 
 import os
 import tempfile
