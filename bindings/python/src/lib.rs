@@ -12,6 +12,7 @@ mod cache;
 mod cloud;
 mod defaults;
 mod deskew;
+mod downsample;
 mod ending;
 mod errors;
 mod files;
@@ -64,6 +65,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::deskew::deskew;
     #[pymodule_export]
+    use crate::downsample::downsample;
+    #[pymodule_export]
     use crate::files::{Scan, find_inputs, find_log_poses, log_stamp, read, read_poses, write, write_poses};
     #[pymodule_export]
     use crate::icp::{IcpSearcher, IcpTarget, align_many, icp, normals};
@@ -91,6 +94,7 @@ mod _pointmill {
     #[pyfunction]
     fn clear_cache(py: Python<'_>) {
         detached(py, || {
+            crate::downsample::CACHE.clear();
             crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();

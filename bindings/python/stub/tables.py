@@ -37,6 +37,7 @@ PARAMETERS = {
     "index": "_Array",
     "inputs": "Sequence[_Path]",
     "k": "SupportsIndex",
+    "keep": 'Literal["mean", "first", "centre", "random"]',
     "keep_map": "bool",
     "key": "Any",
     "layout": 'Literal["dense", "csr", "sparse"]',
@@ -266,6 +267,10 @@ RETURNS = {
 # Functions whose result depends on the types of arguments: what each overload returns, and its parameters that are
 # of another type. A mark of exclamation: the overload has no default there.
 OVERLOADS = {
+    "downsample": [
+        ("_Numpy", {"points": "_Host", "voxel_size": "float | _Numbers"}),
+        ("_Given", {"points": "_Given", "voxel_size": "float | _Numbers"}),
+    ],
     "voxelize": [
         ("Voxels[_Numpy, int]", {"points": "_Host", "voxel_size": "float | _Numbers"}),
         ("Voxels[_Given, int]", {"points": "_Given", "voxel_size": "float | _Numbers"}),

@@ -71,6 +71,7 @@ __all__ = [
     "command",
     "deskew",
     "devices",
+    "downsample",
     "drive",
     "evaluate",
     "find_inputs",
@@ -660,6 +661,11 @@ def command(arguments: Sequence[str]) -> int: ...
 def deskew(scan: Scan, poses: _Numbers, times: _Numbers, index: SupportsIndex = 0) -> _Numpy: ...
 
 def devices() -> list[DeviceInfo]: ...
+
+@overload
+def downsample(points: _Host, voxel_size: float | _Numbers, keep: Literal["mean", "first", "centre", "random"] = "mean", seed: SupportsIndex = 0, *, origin: _Numbers | Literal["auto"] | None = None) -> _Numpy: ...
+@overload
+def downsample(points: _Given, voxel_size: float | _Numbers, keep: Literal["mean", "first", "centre", "random"] = "mean", seed: SupportsIndex = 0, *, origin: _Numbers | Literal["auto"] | None = None) -> _Given: ...
 
 def drive(sweeps: SupportsIndex = 10, *, scene: Literal["street", "loop", "tunnel"] = "street", seed: SupportsIndex = 0, distort: bool = False) -> tuple[list[Scan], _Numpy]: ...
 
