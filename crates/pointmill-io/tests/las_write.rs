@@ -163,7 +163,7 @@ fn random_clouds_come_back_as_the_same_f32() {
 
 #[test]
 fn columns_that_las_does_not_know_are_extra_bytes() {
-    let names = ["x", "y", "z", "ring", "a name that is longer than 32 bytes 1", "stamp"];
+    let names = ["x", "y", "z", "ring", "pulse width, longer than 32 bytes 1", "stamp"];
     let mut fields: Vec<_> = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 }).collect();
     fields[3].dtype = Dtype::U8;
     let points = Points::new(&[0.0, 0.0, 0.0, 7.0, 0.5, 1.7e9], 6).unwrap();
@@ -171,7 +171,7 @@ fn columns_that_las_does_not_know_are_extra_bytes() {
     let (_, file) = written(NamedPoints { fields: fields.into(), wide, ..points.into() }, "las");
     let kinds: Vec<_> = file[429..429 + 3 * 192].chunks(192).map(|told| (told[2], &told[4..9])).collect();
     assert_eq!(&file[377..387], b"LASF_Spec\0");
-    assert_eq!(kinds, [(1, &b"ring\0"[..]), (9, b"a nam"), (10, b"stamp")]);
+    assert_eq!(kinds, [(1, &b"ring\0"[..]), (9, b"pulse"), (10, b"stamp")]);
     let extra = [&[7][..], &0.5f32.to_le_bytes(), &1_700_000_000.125f64.to_le_bytes()].concat();
     assert_eq!(file[file.len() - 13..], extra);
 }
