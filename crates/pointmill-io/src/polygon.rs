@@ -52,7 +52,7 @@ impl Polygon {
         }
         if let Some(i) = corners.iter().position(|corner| !corner.iter().all(|v| v.is_finite())) {
             let [x, y] = corners[i];
-            bail!(name, BadValue, ("corner {i}"), "finite numbers", "{x}, {y}");
+            bail!(name, BadValue, "corner {i}", "finite numbers", "{x}, {y}");
         }
         if let Some([a, b]) = crossing(&corners) {
             let [i, j] = [a, b].map(|i| {
