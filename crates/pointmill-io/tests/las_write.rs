@@ -193,7 +193,7 @@ fn what_las_does_not_hold_is_told_and_nothing_is_written() {
     );
     assert_eq!(
         told(&xyz, &[0.0, 0.0, 0.0, 1.0, 2.0, 5e6]),
-        "points: wanted x, y, z that span at most 4294967 m, as 32 bits of 0.001 m do; write parts, or .ply, \
+        "points: expected x, y, z that span at most 4294967 m, as 32 bits of 0.001 m do; write parts, or .ply, \
          got 1, 2, 5000000 m"
     );
     for (name, v, wanted) in [
