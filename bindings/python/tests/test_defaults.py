@@ -39,6 +39,7 @@ PYTHON = {
     "Searcher.normals": {"k": LIBRARY["IcpParams"]["neighbours"]},
     "Scan": {"start": 0.0, "deskewed": False, "local_origin": "auto"},
     "deskew": {"index": 0},
+    "downsample": {"keep": "mean", "seed": 0},
     "drive": {"sweeps": 10, "scene": "street", "seed": 0, "distort": False},
     "normals": {"k": LIBRARY["IcpParams"]["neighbours"]},
     "page": {"title": "pointmill"},

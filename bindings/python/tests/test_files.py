@@ -76,7 +76,7 @@ def test_coordinates_and_times_keep_their_bits(tmp_path):
     with pytest.raises(ValueError, match=r"^points: expected an array of shape \[N, C\]"):
         pointmill.write(tmp_path / "b.ply", rows[0])
     with pytest.raises(ValueError, match="expected a name ending in"):
-        pointmill.write(tmp_path / "b.las", rows)
+        pointmill.write(tmp_path / "b.e57", rows)
     assert not (tmp_path / "b.ply").exists()
 
 
