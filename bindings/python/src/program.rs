@@ -157,9 +157,6 @@ pub(crate) fn drive<'py>(
     };
     let drive = detached(py, || Drive::new(params));
     let columns = if distort { COLUMNS.len() } else { COLUMNS.len() - 1 };
-    // A pose is that of the start of its sweep, or of the middle of the times of its points.
-    let steps = drive.params().azimuth_steps as f64;
-    let within = if distort { 0.5 * (steps - 1.0) / steps } else { 0.0 };
     let (mut scans, mut poses) = (Vec::new(), Vec::new());
     for i in 0..drive.len() {
         py.check_signals()?;
@@ -172,7 +169,7 @@ pub(crate) fn drive<'py>(
         let more = pyo3::types::PyDict::new(py);
         more.set_item("times", times)?;
         scans.push(py.get_type::<Scan>().call((points, COLUMNS[..columns].to_vec()), Some(&more))?);
-        poses.extend(drive.world_from_sensor_at((i as f64 + within) / drive.params().rate_hz).concat());
+        poses.extend(drive.world_from_sensor_at(drive.seconds(i)).concat());
     }
     Ok((scans, PyArray1::from_vec(py, poses).reshape([drive.len(), 4, 4])?.into_any()))
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
 use pointmill_io::{Format, IoError, NamedPoints, Scan, Warning, WriteOptions, escape, write};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Which clouds are read, and where each is written.
@@ -18,8 +19,8 @@ pub(crate) struct CloudArgs {
     inputs: Vec<PathBuf>,
     /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array
     /// `points`), .ply and .pcd (binary), .las and .laz (1.4), .bin (raw f32 rows of x, y, z,
-    /// intensity), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file
-    /// NAME.FORMAT
+    /// intensity), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.*
+    /// gets one file NAME.FORMAT
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.las|...|DIR")]
     pub(crate) out: PathBuf,
     /// Format of the files to write into the folder --out; needed for several inputs
@@ -54,6 +55,8 @@ pub(crate) struct Plan {
 pub(crate) struct Clouds {
     pub(crate) inputs: Inputs,
     pub(crate) to: Format,
+    /// The extension of the files, which for LAS says whether they are compressed.
+    pub(crate) extension: String,
     outputs: Outputs,
     all_columns: bool,
 }
@@ -79,6 +82,42 @@ pub(crate) struct Columns {
     number: Option<usize>,
     /// The names of columns that are not written.
     left_out: Vec<String>,
+}
+
+/// `begin` of `convert`, `crop` and `merge`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {
+    /// The extension of what is written.
+    to: String,
+}
+
+/// `summary` of `crop` and `downsample`.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Kept {
+    /// Points of all inputs that were done.
+    points: usize,
+    /// Points of all results.
+    kept: usize,
+    #[serde(skip)]
+    columns: Columns,
+}
+
+impl Kept {
+    /// Adds the points of an input and of its result, with the columns of its file.
+    pub(crate) fn add(&mut self, [points, kept]: [usize; 2], written: &[String], left_out: Vec<String>) {
+        self.points += points;
+        self.kept += kept;
+        self.columns.add(written, left_out);
+    }
+
+    /// The last lines of a run over so many inputs; `how` follows the first.
+    pub(crate) fn lines(&self, inputs: usize, how: &str, clouds: &Clouds) -> Vec<String> {
+        let (points, kept) = (grouped(self.points), grouped(self.kept));
+        let line = format!("{}, {kept} of {points} points kept{how}", counted(inputs, "input"));
+        std::iter::once(line).chain(self.columns.lines(clouds)).collect()
+    }
 }
 
 /// The extensions of the formats that are written.
@@ -130,12 +169,17 @@ impl Clouds {
             let message = "--all-columns: can be used with .bin only; other formats have all columns";
             return Err(Failure::Usage(message.into()));
         }
+        let extension = to.to_owned();
         let to = Format::for_writing(Path::new("a").with_extension(to)).expect("a format that is written");
         if !to.keeps_f64() {
             tell_origin(&inputs);
         }
         let all_columns = columns.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
-        Ok(Self { inputs, to, outputs, all_columns })
+        Ok(Self { inputs, to, extension, outputs, all_columns })
+    }
+
+    pub(crate) fn begin(&self) -> Begin {
+        Begin { to: self.extension.clone() }
     }
 
     /// One file of all inputs. Its name ends in a format that is written.

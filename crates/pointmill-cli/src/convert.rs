@@ -22,14 +22,6 @@ pub(crate) struct ConvertArgs {
     resume: ResumeArgs,
 }
 
-/// `begin` of `convert`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Begin {
-    /// The extension of the files that are written.
-    to: &'static str,
-}
-
 /// `frame` of `convert`: a file.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -66,7 +58,7 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
     let Plan { sources, clouds, resume_log } = args.clouds.plan(COMMAND, args.resume.resume)?;
     let (out, origin) = (Some(args.clouds.out.as_path()), Some(clouds.inputs.origin()));
     let job = Job { resume_log, out, origin, ..Job::new(COMMAND, &sources, args.batch) };
-    job.begin(Begin { to: clouds.to.as_str() }, printer)?;
+    job.begin(clouds.begin(), printer)?;
     job.run(&Convert { clouds, lines: sources.len() <= LINES }, printer)
 }
 

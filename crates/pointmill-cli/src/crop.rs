@@ -1,7 +1,7 @@
 //! `pointmill crop`: the points of clouds in a part of space.
 
 use crate::batch::prelude::*;
-use crate::clouds::{CloudArgs, Clouds, Columns, Plan};
+use crate::clouds::{CloudArgs, Clouds, Kept, Plan};
 use crate::flags::{BatchArgs, ResumeArgs, parse_box, parse_distance};
 use clap::Args;
 use pointmill_io::{Polygon, Region, Scan};
@@ -40,14 +40,6 @@ pub(crate) struct CropArgs {
     resume: ResumeArgs,
 }
 
-/// `begin` of `crop`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Begin {
-    /// The extension of the files that are written.
-    to: &'static str,
-}
-
 /// `frame` of `crop`: a file.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -63,18 +55,6 @@ pub(crate) struct Row {
     /// The names of columns that are not written.
     #[serde(skip)]
     left_out: Vec<String>,
-}
-
-/// `summary` of `crop`.
-#[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Totals {
-    /// Points of all inputs that were done.
-    points: usize,
-    /// Points of all results.
-    kept: usize,
-    #[serde(skip)]
-    columns: Columns,
 }
 
 struct Crop {
@@ -111,7 +91,7 @@ pub(crate) fn run(args: &CropArgs, printer: &mut Printer) -> Result<(), Failure>
     let ([x, y, z], [u, v, w]) = (clouds.inputs.origin(), clouds.inputs.shift());
     let (out, origin) = (Some(args.clouds.out.as_path()), Some([x, y, z]));
     let job = Job { resume_log, out, origin, ..Job::new(COMMAND, &sources, args.batch) };
-    job.begin(Begin { to: clouds.to.as_str() }, printer)?;
+    job.begin(clouds.begin(), printer)?;
     job.run(&Crop { region, clouds, zero: [x - u, y - v, z - w] }, printer)
 }
 
@@ -131,7 +111,7 @@ fn nothing_left(scan: &Scan) -> String {
 impl Command for Crop {
     type Worker = ();
     type Row = Row;
-    type Totals = Totals;
+    type Totals = Kept;
     const ON_DEVICE: bool = false;
 
     fn worker(&self) -> Result<(), Failure> {
@@ -153,10 +133,9 @@ impl Command for Crop {
         Ok(Frame { write_ms: Some(written.ms), out: Some(written.out), ..frame })
     }
 
-    fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        totals.points += frame.of.points;
-        totals.kept += frame.of.kept;
-        totals.columns.add(&frame.of.columns, std::mem::take(&mut frame.of.left_out));
+    fn add(&self, totals: &mut Kept, frame: &mut Frame<Row>) -> Result<(), Failure> {
+        let Row { points, kept, columns, left_out, .. } = &mut frame.of;
+        totals.add([*points, *kept], columns, std::mem::take(left_out));
         Ok(())
     }
 
@@ -164,9 +143,7 @@ impl Command for Crop {
         vec![("points", grouped(of.points)), ("kept", grouped(of.kept))]
     }
 
-    fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
-        let (points, kept) = (grouped(summary.of.points), grouped(summary.of.kept));
-        let line = format!("{}, {kept} of {points} points kept", counted(summary.counts.done, "input"));
-        std::iter::once(line).chain(summary.of.columns.lines(&self.clouds)).collect()
+    fn lines(&self, summary: &Summary<Kept>) -> Vec<String> {
+        summary.of.lines(summary.counts.done, "", &self.clouds)
     }
 }

@@ -1,7 +1,7 @@
 //! `pointmill downsample`: clouds with one point for each voxel.
 
 use crate::batch::prelude::*;
-use crate::clouds::{CloudArgs, Clouds, Columns, Plan};
+use crate::clouds::{CloudArgs, Clouds, Kept, Plan};
 use crate::flags::{WorkArgs, names, parse_voxel_size};
 use clap::Args;
 use pointmill::downsample::{DownsampleParams, Downsampled, Downsampler, Keep};
@@ -39,7 +39,7 @@ pub(crate) struct Begin {
     /// The parameters in effect.
     params: DownsampleParams,
     /// The extension of the files that are written.
-    to: &'static str,
+    to: String,
 }
 
 /// `frame` of `downsample`.
@@ -61,18 +61,6 @@ pub(crate) struct Row {
     left_out: Vec<String>,
 }
 
-/// `summary` of `downsample`.
-#[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Totals {
-    /// Points of all inputs that were done.
-    points: usize,
-    /// Points of all results.
-    kept: usize,
-    #[serde(skip)]
-    columns: Columns,
-}
-
 struct Downsample<'a> {
     args: &'a DownsampleArgs,
     params: DownsampleParams,
@@ -89,7 +77,7 @@ pub(crate) fn run(args: &DownsampleArgs, device: &str, printer: &mut Printer) ->
     let device = device::open(device)?;
     let (out, origin) = (Some(args.clouds.out.as_path()), Some(clouds.inputs.origin()));
     let job = Job { resume_log, out, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
-    job.begin(Begin { params, to: clouds.to.as_str() }, printer)?;
+    job.begin(Begin { params, to: clouds.extension.clone() }, printer)?;
     job.run(&Downsample { args, params, device: device.clone(), clouds }, printer)
 }
 
@@ -105,7 +93,7 @@ fn thinned(scan: &Scan, thin: &Downsampled, keep: Keep) -> Result<Scan, Error> {
 impl Command for Downsample<'_> {
     type Worker = OperatorSlot<Downsampler>;
     type Row = Row;
-    type Totals = Totals;
+    type Totals = Kept;
 
     fn inputs(&self) -> Option<&Inputs> {
         Some(&self.clouds.inputs)
@@ -155,10 +143,9 @@ impl Command for Downsample<'_> {
         Ok(frame)
     }
 
-    fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        totals.points += frame.of.points;
-        totals.kept += frame.of.kept;
-        totals.columns.add(&frame.of.columns, std::mem::take(&mut frame.of.left_out));
+    fn add(&self, totals: &mut Kept, frame: &mut Frame<Row>) -> Result<(), Failure> {
+        let Row { points, kept, columns, left_out, .. } = &mut frame.of;
+        totals.add([*points, *kept], columns, std::mem::take(left_out));
         Ok(())
     }
 
@@ -167,11 +154,8 @@ impl Command for Downsample<'_> {
         ["points", "not finite", "kept"].into_iter().zip(numbers).collect()
     }
 
-    fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
-        let (points, kept) = (grouped(summary.of.points), grouped(summary.of.kept));
-        let inputs = counted(summary.counts.done, "input");
+    fn lines(&self, summary: &Summary<Kept>) -> Vec<String> {
         let (device, times) = (summary.run.device_name(), percentiles(summary.ms.as_ref()));
-        let line = format!("{inputs}, {kept} of {points} points kept on {device}{times}");
-        std::iter::once(line).chain(summary.of.columns.lines(&self.clouds)).collect()
+        summary.of.lines(summary.counts.done, &format!(" on {device}{times}"), &self.clouds)
     }
 }

@@ -32,14 +32,6 @@ pub(crate) struct MergeArgs {
     read: ReadArgs,
 }
 
-/// `begin` of `merge`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Begin {
-    /// The extension of the file that is written.
-    to: &'static str,
-}
-
 /// `frame` of `merge`: an input.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -74,7 +66,7 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
     let clouds = Clouds::of_one(inputs, &sources, out, args.columns)?;
     let origin = Some(clouds.inputs.origin());
     let job = Job { out: Some(out), origin, ..Job::new(COMMAND, &sources, args.batch) };
-    job.begin(Begin { to: clouds.to.as_str() }, printer)?;
+    job.begin(clouds.begin(), printer)?;
     job.run(&Merge { clouds }, printer)
 }
 

@@ -196,7 +196,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses: Some(shown(path)) };
         return finish(&summary, format, KITTI, printer);
     }
-    let poses = (0..drive.len()).map(|i| drive.world_from_sensor_at(moment(&drive, i)).as_flattened().to_vec());
+    let poses = (0..drive.len()).map(|i| drive.world_from_sensor_at(drive.seconds(i)).as_flattened().to_vec());
     let poses = Some(write_rows(&out.join(POSES), poses)?);
     let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
@@ -216,15 +216,6 @@ fn other_sweep(folder: &Path, written: &[String]) -> Option<String> {
 /// What the lines of `--poses` are.
 const KITTI: &str = "world_from_sensor, 12 numbers a row";
 
-/// When the pose of a sweep is taken, in seconds since the start of the drive: at the start of the
-/// sweep, or in the middle of the times of its points where they are distorted.
-fn moment(drive: &Drive, sweep: usize) -> f64 {
-    let params = drive.params();
-    let last = (params.azimuth_steps - 1) as f64 / params.azimuth_steps as f64;
-    let within = if params.motion_compensated { 0.0 } else { 0.5 * last };
-    (sweep as f64 + within) / params.rate_hz
-}
-
 /// A sweep as it is written. One without motion in it is as if taken at an instant: its times are
 /// zero, so that nobody takes out a motion that is not there.
 fn sweep(drive: &Drive, i: usize) -> PointCloud {
@@ -237,7 +228,7 @@ fn sweep(drive: &Drive, i: usize) -> PointCloud {
 
 /// Writes the true poses of the first sweeps.
 fn write_truth(drive: &Drive, sweeps: usize, path: &Path) -> Result<(), Failure> {
-    let pose = |i: usize| Pose::from_matrix(&drive.world_from_sensor_at(moment(drive, i)));
+    let pose = |i: usize| Pose::from_matrix(&drive.world_from_sensor_at(drive.seconds(i)));
     let poses: Result<Vec<Pose>, _> = (0..sweeps).map(pose).collect();
     let poses = poses.map_err(|e| Failure::Internal(format!("a pose of the drive: {e}")))?;
     Ok(undivided(|| write_poses(path, &poses.into(), PoseFormat::Kitti))?)

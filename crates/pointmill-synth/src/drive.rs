@@ -155,6 +155,15 @@ impl Drive {
         self.world_from_sensor_at(i as f64 / self.params.rate_hz)
     }
 
+    /// When the pose of sweep `i` is taken, in seconds since the start of the drive: at the start of
+    /// the sweep, or in the middle of the times of its points where they are distorted.
+    pub fn seconds(&self, i: usize) -> f64 {
+        let p = &self.params;
+        let last = (p.azimuth_steps - 1) as f64 / p.azimuth_steps as f64;
+        let within = if p.motion_compensated { 0.0 } else { 0.5 * last };
+        (i as f64 + within) / p.rate_hz
+    }
+
     /// The pose of the sensor `seconds` after the start of the drive, as
     /// [`Drive::world_from_sensor`].
     pub fn world_from_sensor_at(&self, seconds: f64) -> [[f64; 4]; 4] {

@@ -6,8 +6,8 @@
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
 use crate::{
-    convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, odometry, roi_pool, synth,
-    voxelize,
+    clouds, convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, odometry, roi_pool,
+    synth, voxelize,
 };
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
@@ -64,10 +64,10 @@ fn lines() -> Vec<Line> {
             ("evaluate", "summary", AFTER, schema_of::<Summary<evaluate::records::Totals>>()),
         ],
         without_device::<info::Begin, info::Row, info::Totals>("info").into(),
-        without_device::<convert::Begin, convert::Row, convert::Totals>("convert").into(),
-        of::<downsample::Begin, downsample::Row, downsample::Totals>("downsample").into(),
-        without_device::<crop::Begin, crop::Row, crop::Totals>("crop").into(),
-        without_device::<merge::Begin, merge::Row, merge::Totals>("merge").into(),
+        without_device::<clouds::Begin, convert::Row, convert::Totals>("convert").into(),
+        of::<downsample::Begin, downsample::Row, clouds::Kept>("downsample").into(),
+        without_device::<clouds::Begin, crop::Row, clouds::Kept>("crop").into(),
+        without_device::<clouds::Begin, merge::Row, merge::Totals>("merge").into(),
         vec![
             ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
             ("demo", "summary", "the only line", schema_of::<demo::Summary>()),
