@@ -56,7 +56,7 @@ def test_arguments_that_are_none():
         (ValueError, "^keep", lambda: pointmill.downsample(points, 1, keep="middle")),
         (ValueError, "^seed: expected a whole number", lambda: pointmill.downsample(points, 1, seed=-1)),
         (ValueError, "^points: expected 3 to 64 columns", lambda: pointmill.downsample(points[:, :2], 1)),
-        (ValueError, "^points.*origin='auto'", lambda: pointmill.downsample(points + np.float64(7e6) + 0.3, 1)),
+        (ValueError, "^points.*origin='auto'", lambda: pointmill.downsample(points.astype(np.float64) + 7e6 + 0.3, 1)),
     ]:
         with pytest.raises(error, match=match):
             call()
