@@ -29,6 +29,7 @@ mod kernel;
 mod plain;
 #[macro_use]
 mod properties;
+pub mod boxes;
 pub mod icp;
 mod module;
 pub mod ndt;

@@ -74,6 +74,7 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     module!("ndt", ndt),
     module!("icp", icp),
     module!("odometry", odometry),
+    module!("boxes", boxes),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

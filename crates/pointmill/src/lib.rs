@@ -4,6 +4,7 @@
 //! - [`downsample`]: clouds with one point for each voxel;
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in
 //!   boxes;
+//! - [`boxes`]: overlaps of boxes, and suppression of detections;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away
 //!   again; scoring and aligning scans;
 //! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest
@@ -28,6 +29,7 @@
 
 mod argument;
 mod arrays;
+pub mod boxes;
 pub mod device;
 pub mod downsample;
 mod error;

@@ -37,20 +37,25 @@ impl Pair {
             [[1.0, 0.0], [cos, sin], [0.0, 1.0], [-sin, cos], [-1.0, 0.0], [-cos, -sin], [0.0, -1.0], [sin, -cos]];
         // Within span k (from normal k on): what is farthest of both.
         let farther = |p: [f64; 2], q: [f64; 2], n: [f64; 2]| {
-            if (p[0] - q[0]) * n[0] + (p[1] - q[1]) * n[1] >= 0.0 { p } else { q }
+            let first = (p[0] - q[0]) * n[0] + (p[1] - q[1]) * n[1] >= 0.0;
+            // Value by value, so that both stay in registers of a GPU.
+            (if first { p[0] } else { q[0] }, if first { p[1] } else { q[1] })
         };
         let first = farther(mine[1], other[0], normals[0]);
-        let (mut twice, mut last) = (0.0, first);
+        let (mut twice, mut last_x, mut last_y) = (0.0, first.0 - x, first.1 - y);
+        let mut add = |corner: (f64, f64)| {
+            let (next_x, next_y) = (corner.0 - x, corner.1 - y);
+            twice += last_x * next_y - last_y * next_x;
+            (last_x, last_y) = (next_x, next_y);
+        };
         for k in 0..SIDES {
             // Past its own normal a footprint shows its next corner.
             let p = mine[(k / 2 + 1) % 4];
             let q = other[k.div_ceil(2) % 4];
-            for corner in [farther(p, q, normals[k]), farther(p, q, normals[(k + 1) % SIDES])] {
-                twice += (last[0] - x) * (corner[1] - y) - (last[1] - y) * (corner[0] - x);
-                last = corner;
-            }
+            add(farther(p, q, normals[k]));
+            add(farther(p, q, normals[(k + 1) % SIDES]));
         }
-        twice += (last[0] - x) * (first[1] - y) - (last[1] - y) * (first[0] - x);
+        add(first);
         twice * 0.5
     }
 }

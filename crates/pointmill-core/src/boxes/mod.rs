@@ -134,9 +134,10 @@ impl BoxShape {
         if self.is_none() | other.is_none() | (!self.is_near(other) & (kind as u32 != IouKind::Giou as u32)) {
             return 0.0;
         }
-        let (a, b) = if other.is_before(self) { (other, self) } else { (self, other) };
-        let pair = Pair::new(a, b);
-        let mut inter = if a.is_near(b) { pair.intersection() } else { 0.0 };
+        let swapped = other.is_before(self);
+        let (a, b) = (self.or(other, swapped), other.or(self, swapped));
+        let pair = Pair::new(&a, &b);
+        let mut inter = if a.is_near(&b) { pair.intersection() } else { 0.0 };
         let (mut of_a, mut of_b) = (a.extent[0] * a.extent[1], b.extent[0] * b.extent[1]);
         if let IouKind::Bev = kind {
             return ratio(inter, of_a + of_b - inter);
@@ -159,24 +160,33 @@ impl BoxShape {
         iou - empty
     }
 
+    /// This box, or the other one. Value by value, so that both stay in registers of a GPU.
+    #[inline(always)]
+    fn or(&self, other: &Self, wanted: bool) -> Self {
+        let pick = |own: f64, other: f64| if wanted { other } else { own };
+        let (c, d) = (&self.center, &other.center);
+        let (e, f) = (&self.extent, &other.extent);
+        Self {
+            center: [pick(c[0], d[0]), pick(c[1], d[1]), pick(c[2], d[2])],
+            extent: [pick(e[0], f[0]), pick(e[1], f[1]), pick(e[2], f[2])],
+            yaw: pick(self.yaw, other.yaw),
+            radius: pick(self.radius, other.radius),
+        }
+    }
+
     /// Whether this box comes first in a pair.
     #[inline(always)]
     fn is_before(&self, other: &Self) -> bool {
         let (a, b) = (self, other);
-        let keys = [
-            (a.center[0], b.center[0]),
-            (a.center[1], b.center[1]),
-            (a.yaw, b.yaw),
-            (a.extent[0], b.extent[0]),
-            (a.extent[1], b.extent[1]),
-            (a.center[2], b.center[2]),
-            (a.extent[2], b.extent[2]),
-        ];
-        let (mut before, mut decided) = (false, false);
-        for (a, b) in keys {
-            before = if decided { before } else { a < b };
-            decided |= a != b;
-        }
+        // The last key that differs decides least: each one before it overrules it.
+        let mut before = a.extent[2] < b.extent[2];
+        let mut overrule = |a: f64, b: f64| before = if a == b { before } else { a < b };
+        overrule(a.center[2], b.center[2]);
+        overrule(a.extent[1], b.extent[1]);
+        overrule(a.extent[0], b.extent[0]);
+        overrule(a.yaw, b.yaw);
+        overrule(a.center[1], b.center[1]);
+        overrule(a.center[0], b.center[0]);
         before
     }
 }

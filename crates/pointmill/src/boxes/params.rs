@@ -1,0 +1,108 @@
+//! Parameters of overlaps and of suppression.
+
+use crate::{Argument, BoxOrigin, Result, ensure};
+use pointmill_core::names;
+
+pub use pointmill_core::boxes::IouKind;
+pub use pointmill_kernels::boxes::NmsMetric;
+
+/// Parameters of overlaps.
+///
+/// ```
+/// use pointmill::boxes::{IouKind, IouParams};
+/// assert_eq!(IouParams::default().kind, IouKind::Bev);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IouParams {
+    /// What is measured; default the footprints, seen from above.
+    pub kind: IouKind,
+    /// Which pairs [`BoxIou::iou`](super::BoxIou::iou) measures; default all.
+    pub pairs: Pairs,
+    /// Which point of a box its z is; default the centre of its bottom.
+    pub origin: BoxOrigin,
+}
+
+/// Which pairs are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pairs {
+    /// Each box of the first array with each of the second.
+    #[default]
+    All,
+    /// Each box with the box of the same row.
+    Aligned,
+}
+
+names!(Pairs { All = "all", Aligned = "aligned" });
+
+/// Parameters of suppression.
+///
+/// ```
+/// use pointmill::boxes::{NmsMetric, NmsParams};
+/// let params = NmsParams { metric: NmsMetric::Circle, threshold: 4.0, ..NmsParams::default() };
+/// assert!(params.validate().is_ok());
+/// let refused = NmsParams { threshold: 1.5, ..NmsParams::default() }.validate().unwrap_err();
+/// assert_eq!(refused.to_string(), "threshold: expected an overlap from 0 to 1, got 1.5");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NmsParams {
+    /// What is compared; default the overlap of footprints, seen from above.
+    pub metric: NmsMetric,
+    /// A greater overlap with a kept box suppresses; default 0.5. With [`NmsMetric::Circle`] a
+    /// squared distance of at most this, in square metres, suppresses.
+    pub threshold: f32,
+    /// Boxes with a lower score are no candidates; default none.
+    pub score_threshold: Option<f32>,
+    /// Most candidates of an item, the best ones; default all.
+    pub pre_max: Option<u32>,
+    /// Most boxes that an item keeps; default all.
+    pub post_max: Option<u32>,
+    /// Which point of a box its z is; default the centre of its bottom.
+    pub origin: BoxOrigin,
+}
+
+impl Default for NmsParams {
+    fn default() -> Self {
+        Self {
+            metric: NmsMetric::Bev,
+            threshold: 0.5,
+            score_threshold: None,
+            pre_max: None,
+            post_max: None,
+            origin: BoxOrigin::default(),
+        }
+    }
+}
+
+impl NmsParams {
+    /// Checks everything that does not depend on the boxes.
+    ///
+    /// # Errors
+    /// A threshold out of range, a score threshold that is not finite, a maximum of 0.
+    pub fn validate(&self) -> Result<()> {
+        if self.metric == NmsMetric::Circle {
+            let fits = self.threshold >= 0.0 && self.threshold.is_finite();
+            ensure(fits, Argument::Threshold, "a finite squared distance of 0 m2 or more", self.threshold)?;
+        } else {
+            check_threshold(self.threshold, IouKind::Bev)?;
+        }
+        let finite = self.score_threshold.is_none_or(f32::is_finite);
+        ensure(finite, Argument::ScoreThreshold, "a finite score", self.score_threshold.unwrap_or_default())?;
+        for (argument, most) in [(Argument::PreMax, self.pre_max), (Argument::PostMax, self.post_max)] {
+            ensure(most != Some(0), argument, "1 or more", 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a threshold that no overlap of this kind can have.
+pub(super) fn check_threshold(threshold: f32, kind: IouKind) -> Result<()> {
+    let (least, expected) = match kind {
+        IouKind::Giou => (-1.0, "a generalized overlap from -1 to 1"),
+        IouKind::Bev | IouKind::Volume => (0.0, "an overlap from 0 to 1"),
+    };
+    ensure((least..=1.0).contains(&threshold), Argument::Threshold, expected, threshold)
+}
