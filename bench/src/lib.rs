@@ -4,6 +4,7 @@
 //! sees it (on a GPU with the wait for the number of results), and on a GPU the device's own time
 //! between two marks in the stream. Input lies on the device.
 
+mod boxes;
 mod cloud;
 mod icp;
 mod ndt;
@@ -15,6 +16,7 @@ mod sort;
 mod suite;
 mod voxelize;
 
+pub use boxes::boxes;
 pub use cloud::{IcpCase, NdtCase, RoiCase, Sweep, builtin, icp_pairs, ndt_maps, replicated, roi_scenes};
 pub use icp::icp;
 pub use ndt::{ndt_align, ndt_build, ndt_search};

@@ -1,8 +1,8 @@
 //! What one run measures, case after case.
 
 use crate::{
-    IcpCase, Measurement, Sweep, icp, ndt_align, ndt_build, ndt_maps, ndt_search, odometry, roi_pool, roi_scenes, sort,
-    voxelize,
+    IcpCase, Measurement, Sweep, boxes, icp, ndt_align, ndt_build, ndt_maps, ndt_search, odometry, roi_pool,
+    roi_scenes, sort, voxelize,
 };
 use pointmill::{Device, Error, Stream};
 
@@ -21,6 +21,8 @@ pub enum Suite {
     },
     /// Pooling in boxes on built-in scenes.
     RoiPool,
+    /// Overlaps and suppression of built-in detections.
+    Boxes,
     /// NDT on built-in maps.
     Ndt,
     /// Alignment of pairs of clouds.
@@ -56,6 +58,7 @@ impl Suite {
                     show(&roi_pool(stream, case, rounds, rate)?)?;
                 }
             }
+            Self::Boxes => show(&boxes(stream, rounds, rate)?)?,
             Self::Ndt => {
                 let maps = ndt_maps();
                 for map in &maps {

@@ -60,6 +60,8 @@ enum Operator {
     Voxelize,
     /// Pooling in oriented boxes, its gradient, and points in boxes; on built-in scenes
     RoiPool,
+    /// Overlaps of boxes, and suppression; of built-in detections
+    Boxes,
     /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
     Ndt,
     /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
@@ -92,6 +94,7 @@ fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
             Suite::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }
         }
         Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
+        Operator::Boxes => refuse_clouds(args, "boxes").map(|()| Suite::Boxes)?,
         Operator::Ndt => refuse_clouds(args, "ndt").map(|()| Suite::Ndt)?,
         Operator::Icp => Suite::Icp(pairs(args)?),
         Operator::Odometry => refuse_clouds(args, "odometry").map(|()| Suite::Odometry)?,
