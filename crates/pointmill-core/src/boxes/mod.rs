@@ -5,7 +5,7 @@
 //!
 //! A pair is first put into an order of its own, so `iou(a, b)` and `iou(b, a)` have the same bits.
 //! The second box is then seen in the frame of the first, where two equal boxes have the same
-//! corners in all bits: their IoU is exactly 1.
+//! corners in all bits: their overlap is exactly 1.
 
 mod footprint;
 mod hull;
