@@ -15,6 +15,7 @@ use crate::localize::{self, LocalizeArgs};
 use crate::man;
 use crate::merge::{self, MergeArgs};
 use crate::ndt::{self, NdtCommand};
+use crate::nms::{self, NmsArgs};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
 use crate::roi_pool::{self, RoiPoolArgs};
@@ -62,6 +63,9 @@ enum Command {
     /// input, the command uses a built-in synthetic street
     #[command(after_help = examples::ROI_POOL)]
     RoiPool(RoiPoolArgs),
+    /// Keep the boxes of detections that no better one suppresses
+    #[command(after_help = examples::NMS)]
+    Nms(NmsArgs),
     /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans
     /// with a map
     Ndt {
@@ -143,6 +147,7 @@ impl Program for Cli {
             Command::Demo(args) => demo::run(args, device, printer),
             Command::Voxelize(args) => voxelize::run(args, device, printer),
             Command::RoiPool(args) => roi_pool::run(args, device, printer),
+            Command::Nms(args) => nms::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),
             Command::Odometry(args) => odometry::run(args, device, printer),

@@ -13,6 +13,12 @@ Examples:
   pointmill roi-pool --points sweep.bin --boxes boxes.npy --features features.npy --out pooled.npz
   pointmill roi-pool --inside part --points sweep.bin --boxes boxes.npy --out inside.npz";
 
+/// `nms`
+pub(crate) const NMS: &str = "\
+Examples:
+  pointmill nms boxes.npy --scores scores.npy --threshold 0.2 --out kept.npz
+  pointmill nms boxes.npy --scores scores.npy --classes classes.npy --metric circle --threshold 4";
+
 /// `ndt build`
 pub(crate) const NDT_BUILD: &str = "\
 Examples:

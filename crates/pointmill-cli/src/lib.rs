@@ -25,6 +25,7 @@ mod localize;
 mod man;
 mod merge;
 mod ndt;
+mod nms;
 mod odometry;
 mod roi_pool;
 #[cfg(test)]

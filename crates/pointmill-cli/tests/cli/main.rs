@@ -28,6 +28,7 @@ mod ndt;
 mod ndt_batch;
 mod ndt_blocks;
 mod ndt_blocks_frames;
+mod nms;
 mod odometry;
 mod pages;
 mod roi_batch;
