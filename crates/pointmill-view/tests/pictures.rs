@@ -467,23 +467,33 @@ fn caps() -> (Rows, Rows, Vec<IcpIteration>) {
 #[test]
 fn a_cloud_moves_onto_another() {
     let (source, target, way) = caps();
-    let picture = icp_scene("", &source, &target, &way).picture();
-    let red = |x: u32| near(&picture, [x, 44, 780, 800], [200, 62, 58]);
+    let picture = icp_scene("", &source, &target, &way, &[]).picture();
+    let orange = |x: u32| near(&picture, [x, 44, 780, 800], [200, 120, 44]);
     let white = |x: u32| near(&picture, [x, 44, 780, 800], [200, 203, 207]);
     // Where both are, the target stays in front.
-    assert!(red(8) > 800 && white(8) > 800 && (red(808), white(808) > 800) == (0, true), "{} {}", red(8), white(8));
-    assert_eq!(hashes(&[&picture]), ["246917de7fb148f0"]);
-    let gif = icp_scene("", &source, &target, &way).animation();
+    assert!(
+        orange(8) > 800 && white(8) > 800 && (orange(808), white(808) > 800) == (0, true),
+        "{} {}",
+        orange(8),
+        white(8)
+    );
+    assert_eq!(hashes(&[&picture]), ["480daad591beb43e"]);
+    let gif = icp_scene("", &source, &target, &way, &[]).animation();
     assert_eq!(gif.len(), 4);
     // The source comes nearer: less of it is seen beside the target.
-    let red: Vec<usize> = frames(&gif).iter().map(|frame| near(frame, [8, 44, 624, 440], [200, 62, 58])).collect();
-    assert!(red[0] > 300 && red[1] == red[2] && red[3] == 0, "{red:?}");
+    let orange: Vec<usize> = frames(&gif).iter().map(|frame| near(frame, [8, 44, 624, 440], [200, 120, 44])).collect();
+    assert!(orange[0] > 300 && orange[1] == orange[2] && orange[3] == 0, "{orange:?}");
+    // The aligned source by its distances, in front of the target that is at one place with it.
+    let distances: Vec<f64> = (0..source.len()).map(|i| 0.002 * i as f64 / source.len() as f64).collect();
+    let far = icp_scene("", &source, &target, &way, &distances).picture();
+    let blue = |picture: &Image, x: u32| near(picture, [x, 44, 780, 800], [54, 95, 142]);
+    assert!(blue(&far, 808) > 100 && blue(&far, 8) == 0 && blue(&picture, 808) == 0, "{}", blue(&far, 808));
     // Where zero is does not matter, and the way is thinned where it is long.
     let here = |cloud: &Rows| cloud.iter().map(|p| [p[0] - 4_000_000.0, p[1] - 5_000_000.0, p[2]]).collect::<Rows>();
-    let again = icp_scene("", &here(&source), &here(&target), &way).picture();
+    let again = icp_scene("", &here(&source), &here(&target), &way, &[]).picture();
     let differ = picture.rgb().iter().zip(again.rgb()).filter(|(a, b)| a.abs_diff(**b) > 8).count();
     assert!(differ < 3_000, "{differ}");
-    assert_eq!(icp_scene("", &source[..10], &target[..10], &[way[3]; 500]).animation().len(), 120);
+    assert_eq!(icp_scene("", &source[..10], &target[..10], &[way[3]; 500], &[]).animation().len(), 120);
 }
 
 #[test]
@@ -530,9 +540,9 @@ fn odd_alignments_give_pictures() {
     for (k, source) in clouds.iter().enumerate() {
         for (j, target) in clouds.iter().enumerate() {
             let way = &ways[(j + k) % 3];
-            assert_eq!(icp_scene("", source, target, way).animation().len(), way.len());
+            assert_eq!(icp_scene("", source, target, way, &[0.0, nan, inf, max]).animation().len(), way.len());
             if j == (k + 1) % 6 {
-                icp_scene("", source, target, way).picture();
+                icp_scene("", source, target, way, &[0.0, nan, inf, max]).picture();
             }
         }
     }

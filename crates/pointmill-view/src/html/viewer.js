@@ -122,7 +122,8 @@
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, stops.length / 3, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, Uint8Array.from(stops));
     $("ramp").style.background = `linear-gradient(90deg,${maps[k].match(/.{6}/g).map((hex) => "#" + hex)})`;
   };
-  chooseMap(0);
+  $("map").value = scene.paint === "intensity" ? 1 : 0;
+  chooseMap($("map").value);
 
   // --- Shapes of solids: a ball of radius 1, a cube from -1 to 1, and its edges with a line to its front.
 

@@ -7,6 +7,7 @@ mod map;
 
 pub use alignment::{NdtFitNote, ndt_alignment_scene};
 pub(crate) use colour::{Facing, facing_key};
+pub(crate) use map::across;
 pub use map::ndt_map_scene;
 
 /// Ellipsoids are drawn where a distribution ends for the eye, so many standard deviations from its

@@ -5,7 +5,7 @@ mod ellipse;
 
 use crate::boxes::Solid;
 use crate::camera::{Projected, View, dot};
-use crate::colour::{faded, scaled, turbo};
+use crate::colour::{faded, scaled, turbo, value_tone};
 use crate::line::{Pen, line};
 use crate::scene::{Layer, Paint, Scene, Shape};
 use crate::{BACKGROUND, Camera, Image};
@@ -52,7 +52,7 @@ pub(crate) struct Shot<'a> {
 pub(crate) struct Tones {
     paint: Paint,
     pub(crate) heights: [f64; 2],
-    intensities: [f64; 2],
+    pub(crate) intensities: [f64; 2],
     frames: usize,
 }
 
@@ -78,7 +78,7 @@ impl Tones {
             }
             Paint::Intensity if layer.range().is_some() => {
                 let [low, high] = layer.range().unwrap_or([0.0, 1.0]);
-                tone(share(low + layer.value(k).unwrap_or(0.0) * (high - low), self.intensities))
+                value_tone(share(low + layer.value(k).unwrap_or(0.0) * (high - low), self.intensities))
             }
             Paint::Time if is_line => tone(k as f64 / layer.len().saturating_sub(2).max(1) as f64),
             Paint::Time if layer.at.is_some() => {
