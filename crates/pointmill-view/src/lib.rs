@@ -29,6 +29,7 @@ mod colour;
 mod drive;
 mod error;
 mod file;
+mod fixes;
 mod framing;
 mod gif;
 mod html;
@@ -52,6 +53,7 @@ pub use crate::chart::Plot;
 pub use crate::colour::turbo;
 pub use crate::drive::DriveScene;
 pub use crate::error::{MAX_SIDE, ViewError};
+pub use crate::fixes::{DriveFix, DriveStatus};
 pub use crate::gif::Gif;
 #[cfg(feature = "rerun")]
 pub use crate::icp::write_icp_recording;
