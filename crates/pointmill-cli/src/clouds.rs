@@ -122,7 +122,7 @@ impl Kept {
 
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
-    let name = escape(&path.to_string_lossy()).to_string();
+    let name = escape(&path.to_string_lossy());
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/+,:@%".contains(c));
     if is_plain { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }

@@ -196,9 +196,10 @@ impl Scene {
 
     /// The colours of heights, those of layers and others, from left to right.
     fn legend(&self, picture: &mut Image, sheet: &Sheet, tones: &Tones) {
+        type Tone = fn(f64) -> [u8; 3];
         let y = picture.height() - LEGEND + 8;
         let mut x = MARGIN + 6;
-        let ramp: Option<([String; 2], fn(f64) -> [u8; 3], u32)> = match self.paint {
+        let ramp: Option<([String; 2], Tone, u32)> = match self.paint {
             Paint::Height => {
                 let [low, high] = tones.heights.map(|z| format!("{:.1}", z + self.about[2]));
                 Some(([low, format!("{high} m")], tone, 160))
