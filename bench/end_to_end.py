@@ -36,6 +36,9 @@ def cases(work: Path, laz: Path) -> Iterator[Case]:
     yield "voxelize .bin to .npz", f"voxelize {bins} --out {out}/", out
     yield "voxelize .bin to .npz, --jobs 1", f"voxelize {bins} --out {out}/ --jobs 1", out
     yield "voxelize .laz", f"voxelize {laz}", None
+    # One cloud of all sweeps. Goal: a downsampled one takes at most 1.1 times as long as its voxels.
+    yield "voxelize all to .npz", f"voxelize {work / 'all.bin'} --voxel-size 0.2 --range auto --out {out}.npz", work / "out.npz"
+    yield "downsample all", f"downsample {work / 'all.bin'} --voxel-size 0.2 --out {out}.bin", work / "out.bin"
     yield "odometry .laz", f"odometry {laz} --out {out}.txt", work / "out.txt"
     yield "odometry .bin", f"odometry {work / 'drive'} --out {out}.txt", work / "out.txt"
     yield "localize .laz", f"localize {laz} --map {work / 'map.npz'} --guess {work / 'start.txt'} --out {out}.txt", work / "out.txt"
@@ -121,6 +124,7 @@ def main() -> None:
             shutil.copy(sweep, inputs / sweep.name)
         setup = lambda arguments: subprocess.run([*shlex.split(first), *shlex.split(arguments)], check=True, capture_output=True)
         setup(f"convert {inputs} --to bin --out {work / 'drive'}")
+        setup(f"merge {inputs} --out {work / 'all.bin'}")
         (work / "bin").mkdir()
         for file in sorted((work / "drive").glob("*.bin")):
             for copy in range(options.copies):

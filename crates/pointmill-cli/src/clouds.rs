@@ -2,7 +2,7 @@
 
 use crate::batch::prelude::*;
 use crate::flags::{FrameArgs, ReadArgs};
-use crate::outputs::is_folder;
+use crate::outputs::{has_extension, is_folder};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
@@ -120,6 +120,19 @@ impl Kept {
     }
 }
 
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let name = escape(&path.to_string_lossy());
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/+,:@%".contains(c));
+    if is_plain { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+/// At most three of some inputs.
+fn few(inputs: &[String]) -> String {
+    let (shown, more) = inputs.split_at(inputs.len().min(3));
+    format!("{}{}", shown.join(" "), if more.is_empty() { "" } else { " ..." })
+}
+
 /// The extensions of the formats that are written.
 fn extensions() -> Vec<&'static str> {
     let of = |format: Format| [Some(format.as_str()), (format == Format::Las).then_some("laz")];
@@ -136,9 +149,15 @@ impl CloudArgs {
             (_, Some(_)) => None,
             (_, None) => {
                 let formats = extensions().join(", ");
-                let message = format!(
+                let mut message = format!(
                     "for several inputs or to write into a folder, add --to with one of {formats}, and give a folder"
                 );
+                if extensions().iter().any(|extension| has_extension(out, extension)) && !is_folder(out) {
+                    let inputs = self.inputs.iter().chain([&self.out]).map(|path| quoted(path)).collect::<Vec<_>>();
+                    let (out, inputs) = inputs.split_last().expect("the output is one");
+                    message =
+                        format!("one file of several inputs: pointmill merge {} --out {out}; {message}", few(inputs));
+                }
                 return Err(Failure::Usage(format!("--out {}: {message}", out.display())));
             }
         };

@@ -11,7 +11,7 @@ use crate::text::{counted, label, written};
 use pointmill::{Error, PointCloud, Pose};
 use pointmill_data::runs::{Trajectory, TrajectoryFormat};
 use pointmill_io::Scan;
-use pointmill_view::{DriveScene, require_memory};
+use pointmill_view::{DriveFix, DriveScene, require_memory};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -104,6 +104,11 @@ impl Scans {
         require_memory(0, cloud.len())?;
         self.drive.push(&label(name), cloud, scan.and_then(Scan::intensity));
         Ok(())
+    }
+
+    /// What became of all scans in a map.
+    pub(crate) fn fixes(&mut self, fixes: Vec<DriveFix>) {
+        self.drive.fixes(fixes);
     }
 
     /// Draws the points of the map and the poses of all scans, both in global coordinates, below a

@@ -4,7 +4,7 @@ use crate::batch::prelude::*;
 use crate::clouds::{Clouds, ColumnArgs, Columns};
 use crate::flags::{BatchArgs, FrameArgs, ReadArgs};
 use clap::Args;
-use pointmill_io::{Scan, merge};
+use pointmill_io::{IoError, Scan, merge, merge_common};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -22,6 +22,10 @@ pub(crate) struct MergeArgs {
     /// format, as that of `pointmill convert`
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...")]
     out: PathBuf,
+    /// Keep the columns that all inputs have, and leave out the others; without it inputs whose
+    /// columns differ are an error
+    #[arg(long)]
+    common_columns: bool,
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
@@ -67,11 +71,12 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
     let origin = Some(clouds.inputs.origin());
     let job = Job { out: Some(out), origin, ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(clouds.begin(), printer)?;
-    job.run(&Merge { clouds }, printer)
+    job.run(&Merge { clouds, common_columns: args.common_columns }, printer)
 }
 
 struct Merge {
     clouds: Clouds,
+    common_columns: bool,
 }
 
 impl Command for Merge {
@@ -106,7 +111,13 @@ impl Command for Merge {
         if counts.done < counts.inputs {
             return Err(Failure::Inputs { failed: counts.failed, inputs: counts.inputs });
         }
-        let all = merge(std::mem::take(&mut totals.scans).into_iter().map(Ok::<_, Failure>))?;
+        let scans = std::mem::take(&mut totals.scans).into_iter().map(Ok::<_, IoError>);
+        let all = if self.common_columns { merge_common(scans) } else { merge(scans) }.map_err(|e| match e {
+            IoError::InvalidArgument(at) if at.field == "columns" => {
+                Failure::Usage(format!("{at}; --common-columns keeps those that all inputs have"))
+            }
+            e => e.into(),
+        })?;
         let written = self.clouds.write(0, &all, &all)?;
         totals.told.add(&written.columns, written.left_out);
         totals.columns = written.columns;

@@ -2,6 +2,7 @@
 
 use crate::error::IoError;
 use crate::fault::{bail, fault};
+use crate::field::Field;
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::values::{whole_range, whole_type};
@@ -30,6 +31,31 @@ use std::sync::Arc;
 /// # Ok::<(), IoError>(())
 /// ```
 pub fn merge<E: From<IoError>>(scans: impl IntoIterator<Item = Result<(PathBuf, Scan), E>>) -> Result<Scan, E> {
+    joined(scans, false)
+}
+
+/// As [`merge`], with the columns that all scans have.
+///
+/// # Errors
+/// As [`merge`], except that columns may differ.
+///
+/// ```
+/// use pointmill_core::PointCloud;
+/// use pointmill_io::{IoError, Scan, merge_common};
+/// let scan = |row: Vec<f32>| Scan::from(PointCloud::new(row.clone(), row.len()).unwrap());
+/// let both = [scan(vec![1.0, 2.0, 3.0]), scan(vec![7.0, 8.0, 9.0, 0.5])];
+/// let all = merge_common(both.map(|scan| Ok::<_, IoError>(("a.bin".into(), scan))))?;
+/// assert_eq!(all.cloud.data(), [1.0, 2.0, 3.0, 7.0, 8.0, 9.0]);
+/// # Ok::<(), IoError>(())
+/// ```
+pub fn merge_common<E: From<IoError>>(scans: impl IntoIterator<Item = Result<(PathBuf, Scan), E>>) -> Result<Scan, E> {
+    joined(scans, true)
+}
+
+fn joined<E: From<IoError>>(
+    scans: impl IntoIterator<Item = Result<(PathBuf, Scan), E>>,
+    is_common: bool,
+) -> Result<Scan, E> {
     let mut scans = scans.into_iter();
     let Some(first) = scans.next() else {
         return Err(fault!(Path::new("merge"), InvalidArgument, "inputs", "1 or more", "none").into());
@@ -39,7 +65,12 @@ pub fn merge<E: From<IoError>>(scans: impl IntoIterator<Item = Result<(PathBuf, 
     let mut rows = into_rows(first);
     for scan in scans {
         let (other, scan) = scan?;
-        append(&mut rows, &path, into_rows(scan), &other)?;
+        let mut more = into_rows(scan);
+        if is_common {
+            keep(&mut rows, &more.fields);
+            keep(&mut more, &rows.fields);
+        }
+        append(&mut rows, &path, more, &other)?;
     }
     Ok(Scan::new(rows, &path, format)?.0.about(LocalOrigin::At(origin)))
 }
@@ -103,6 +134,23 @@ fn append(all: &mut Rows, path: &Path, mut more: Rows, other: &Path) -> Result<(
     all.decimals = all.decimals.zip(more.decimals).map(|(a, b)| a.max(b));
     all.warnings.extend(more.warnings);
     Ok(())
+}
+
+/// Leaves out the columns that are not among some.
+fn keep(rows: &mut Rows, among: &[Field]) {
+    let (width, is_kept) = (rows.columns(), |field: &Field| among.iter().any(|other| other.name == field.name));
+    let places: Vec<_> = (0..width).filter(|&j| is_kept(&rows.fields[j])).collect();
+    if places.len() < width {
+        rows.data = rows.data.chunks_exact(width).flat_map(|row| places.iter().map(|&j| row[j])).collect();
+        rows.fields.retain(is_kept);
+        rows.wide.retain_mut(|wide| {
+            let to = places.iter().position(|&j| j == wide.column);
+            to.is_some_and(|to| {
+                wide.column = to;
+                true
+            })
+        });
+    }
 }
 
 /// Where the columns of all are in other rows.
@@ -213,6 +261,24 @@ mod tests {
             both(Dtype::U8, Dtype::F32),
             both(Dtype::U32, Dtype::F32),
         ]
+    }
+
+    #[test]
+    fn common_columns_are_kept_in_full() {
+        let columns = |more: &[(&'static str, Dtype)]| {
+            [&[("x", Dtype::F32), ("y", Dtype::F32), ("z", Dtype::F32)][..], more].concat()
+        };
+        let stamp = 1_700_000_000_000_000_007_i64;
+        let wide = |column| vec![WideColumn::from_values(column, vec![], [stamp].into_iter())];
+        let a = columns(&[("ring", Dtype::U8), ("t", Dtype::I64)]);
+        let a = scan(&a, &[1., 2., 3., 4., stamp as f32], wide(4));
+        let b = columns(&[("t", Dtype::I64), ("intensity", Dtype::F32)]);
+        let b = scan(&b, &[5., 6., 7., stamp as f32, 0.5], wide(3));
+        let all = merge_common([a, b].map(|scan| Ok::<_, IoError>(("a.ply".into(), scan)))).unwrap();
+        let names: Vec<_> = all.fields.iter().map(|field| &*field.name).collect();
+        assert_eq!((names, all.cloud.points().row(1)[0]), (vec!["x", "y", "z", "t"], 5.0));
+        let wide = all.wide().next().unwrap();
+        assert_eq!([0, 1].map(|i| wide.whole(i)), [i128::from(stamp); 2]);
     }
 
     #[test]

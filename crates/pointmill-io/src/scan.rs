@@ -8,7 +8,7 @@ use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::inspect::Seen;
-use crate::las::Survey;
+use crate::las::{Grid, Survey};
 use crate::named_points::NamedPoints;
 use crate::names;
 use crate::rows::{Rows, retain_rows};
@@ -340,7 +340,7 @@ impl Scan {
     }
 
     /// The warnings that hold for a file of this scan in a format: casts, where it does not keep
-    /// the values in full, and names that it does not hold.
+    /// the values in full, steps of LAS that do not hold the coordinates, and names that it does not hold.
     pub fn warnings_in(&self, format: Format) -> Vec<Warning> {
         let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
         let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
@@ -349,6 +349,9 @@ impl Scan {
             // It has no whole numbers of 64 bits.
             let changes = self.wide.iter().map(|wide| (wide.column, wide.change_as_f64()));
             warnings.extend(cast(&self.fields, changes, Dtype::F64));
+        }
+        if format == Format::Las {
+            warnings.extend(Grid::rounding(&self.into()).map(|by| Warning::Steps { by }));
         }
         warnings.extend(names::changed(&self.fields, format));
         warnings
@@ -559,5 +562,18 @@ mod tests {
         assert_eq!(told(&both, Format::Pcd), "");
         // What loses nothing is not kept.
         assert_eq!(scan(vec![wide(4, 0.5)]).wide().len(), 0);
+    }
+
+    #[test]
+    fn steps_of_las_that_do_not_hold_coordinates_are_told() {
+        let told = |x: f64, format| {
+            let cloud = PointCloud::new(vec![x as f32, 0.5, 0.25, 4e6, 0.0, 0.0], 3).unwrap();
+            let exact = Some(vec![x, 0.5, 0.25, 4e6, 0.0, 0.0]);
+            Scan { xyz_f64: exact, ..Scan::from(cloud) }.warnings_in(format)
+        };
+        let text: Vec<_> = told(1.0 / 3.0, Format::Las).iter().map(ToString::to_string).collect();
+        let wanted = "coordinates are rounded by up to 0.00033 m, since LAS has 32 bits for each; .ply keeps them";
+        assert_eq!(text, [wanted]);
+        assert_eq!((told(0.125, Format::Las), told(1.0 / 3.0, Format::Ply)), (vec![], vec![]));
     }
 }

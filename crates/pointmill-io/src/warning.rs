@@ -46,6 +46,12 @@ pub enum Warning {
         /// The origin that was subtracted first.
         origin: [f64; 3],
     },
+    /// Coordinates of `f64` are rounded to the steps of a LAS file, because 32 bits hold no finer
+    /// ones.
+    Steps {
+        /// The farthest that a coordinate moved, in metres.
+        by: f64,
+    },
     /// Some points lie outside the box that the header gives. It decides nothing; but compressed
     /// files have no checksum, and this may be the only sign of damage.
     OutsideBounds {
@@ -129,6 +135,10 @@ impl fmt::Display for Warning {
                     [0.0, 0.0, 0.0] => Ok(()),
                     [x, y, z] => write!(f, " about the origin {x}, {y}, {z}"),
                 }
+            }
+            Self::Steps { by } => {
+                let by: f64 = format!("{by:.1e}").parse().unwrap_or(*by);
+                write!(f, "coordinates are rounded by up to {by} m, since LAS has 32 bits for each; .ply keeps them")
             }
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")

@@ -38,9 +38,35 @@ pub fn turbo(t: f32) -> [u8; 3] {
     })
 }
 
+/// Colours of values from low to high, blue over grey to yellow, each brighter than those before:
+/// those of a page that its list calls blue to yellow.
+pub(crate) fn value_tone(share: f64) -> [u8; 3] {
+    const STOPS: [[u8; 3]; 7] = [
+        [0x3b, 0x6f, 0xb5],
+        [0x5f, 0x83, 0xa8],
+        [0x7f, 0x94, 0x9b],
+        [0x9f, 0xa6, 0x8d],
+        [0xbf, 0xb9, 0x7b],
+        [0xdf, 0xcd, 0x62],
+        [0xff, 0xe1, 0x3d],
+    ];
+    let at = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
+    let k = (at as usize).min(STOPS.len() - 2);
+    let part =
+        |c: usize| f64::from(STOPS[k][c]) + (f64::from(STOPS[k + 1][c]) - f64::from(STOPS[k][c])) * (at - k as f64);
+    [0, 1, 2].map(|c| (part(c) + 0.5) as u8)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_become_brighter() {
+        let tones: Vec<u32> = (0..=60).map(|i| value_tone(f64::from(i) / 60.0).map(u32::from).iter().sum()).collect();
+        assert_eq!([-1.0, 2.0].map(value_tone), [[59, 111, 181], [255, 225, 61]]);
+        assert!(tones.windows(2).all(|pair| pair[0] <= pair[1]), "{tones:?}");
+    }
 
     #[test]
     fn turbo_runs_from_blue_to_red() {

@@ -1,7 +1,8 @@
 //! A drive: its sweeps, its map, and the trajectory of the sensor.
 
 use crate::Camera;
-use crate::framing::{ABOVE, fitted};
+use crate::fixes::{DriveFix, DriveStatus, layers};
+use crate::framing::{ABOVE, fitted, spans};
 use crate::scene::{Layer, Paint, Scene};
 use crate::sheet::{Panel, STILL, Sheet, areas};
 use pointmill_core::{PointCloud, Pose};
@@ -26,6 +27,8 @@ const OVER: f64 = 22.0;
 const AHEAD: f64 = 4.0;
 const WIDE: f64 = 70.0;
 const TURNS_IN: usize = 4;
+/// Metres around fixes that a picture shows.
+const AROUND: f64 = 40.0;
 /// The part of the points that may be outside of the picture on each side.
 const STRAYS: f64 = 0.01;
 
@@ -51,6 +54,7 @@ const STRAYS: f64 = 0.01;
 pub struct DriveScene {
     scene: Scene,
     sweeps: Vec<Layer>,
+    fixes: Vec<DriveFix>,
     most: usize,
 }
 
@@ -61,7 +65,7 @@ impl DriveScene {
     /// A scene for about so many sweeps.
     pub fn new(sweeps: usize) -> Self {
         let most = (MOST_POINTS / sweeps.max(1)).clamp(1, MOST_OF_SWEEP);
-        Self { scene: Scene::new("", Paint::Height), sweeps: Vec::new(), most }
+        Self { scene: Scene::new("", Paint::Height), sweeps: Vec::new(), fixes: Vec::new(), most }
     }
 
     /// Adds the next sweep, with a column of values such as the intensity. A sweep that could not
@@ -69,6 +73,13 @@ impl DriveScene {
     pub fn push(&mut self, label: &str, cloud: &PointCloud, values: Option<usize>) {
         let frame = self.scene.frame(label);
         self.sweeps.push(Layer::of_rows("sweeps", cloud.points(), cloud.origin(), values, self.most).at(frame));
+    }
+
+    /// What became of the poses of all scans in a map: pictures and pages show the trajectory in the
+    /// colours of the statuses, a ring around each pose without a fix, and some covariances as
+    /// ellipsoids of two standard deviations, as many times as large as the legend says.
+    pub fn fixes(&mut self, fixes: Vec<DriveFix>) {
+        self.fixes = fixes;
     }
 
     /// The scene with the points of the map and the pose of each sweep.
@@ -79,9 +90,23 @@ impl DriveScene {
         for (sweep, pose) in self.sweeps.into_iter().zip(world_from_sensor) {
             scene.push(sweep.moving(&[*pose]));
         }
-        scene.push(Layer::line("trajectory", &trajectory).colour(WAY).width(3.0).growing());
+        let way = Layer::line("trajectory", &trajectory).colour(WAY).width(3.0).growing();
+        if self.fixes.is_empty() {
+            scene.push(way);
+        } else {
+            layers(&self.fixes, &scene.places(0, &["map"])).into_iter().for_each(|layer| scene.push(layer));
+            scene.push(way.hidden());
+        }
         scene.push(Layer::line("sensor", &SENSOR).colour(SENSOR_COLOUR).width(2.0).moving(world_from_sensor));
-        let places = scene.places(0, &["map", "trajectory"]);
+        let mut places = scene.places(0, &["map", "trajectory"]);
+        let fixed = self.fixes.iter().filter(|fix| fix.status == DriveStatus::Fix);
+        let fixed: Vec<V3> = fixed.map(|fix| fix.map_from_sensor.translation()).collect();
+        if !fixed.is_empty() {
+            // Around the fixes: a map may be much larger, and its rays reach far.
+            let bounds = spans(&fixed, ABOVE, 0.0);
+            let is_near = |p: &V3| (0..2).all(|k| bounds[k][0] - AROUND <= p[k] && p[k] <= bounds[k][1] + AROUND);
+            places.retain(is_near);
+        }
         let [x, y, down] = ABOVE;
         let area = areas(STILL, &[(1, 1)])[0];
         let scale = |camera: &Camera| camera.view(area[2], area[3]).pixels_per_metre(1.0);

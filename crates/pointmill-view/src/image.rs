@@ -4,11 +4,15 @@ use crate::error::{MAX_SIDE, ViewError};
 use embedded_graphics::mono_font::{MonoTextStyle, ascii::FONT_6X10, ascii::FONT_10X20};
 use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::prelude::*;
+use embedded_graphics::primitives::Rectangle;
 use embedded_graphics::text::{Baseline, Text};
 use std::convert::Infallible;
 
 /// The dark grey-blue that pictures are drawn on.
 pub const BACKGROUND: [u8; 3] = [13, 16, 23];
+
+/// The left end and the row of each line of pixels under a comma.
+const COMMA_TAIL: [(i32, i32); 2] = [(2, 17), (1, 18)];
 
 /// A picture: `height` rows of `width` pixels of red, green and blue, the first row at the top.
 ///
@@ -124,6 +128,14 @@ impl Image {
     pub fn text(&mut self, text: &str, x: i32, y: i32, colour: [u8; 3]) {
         let style = MonoTextStyle::new(&FONT_10X20, Rgb888::new(colour[0], colour[1], colour[2]));
         let Ok(_) = Text::with_baseline(text, Point::new(x, y), style, Baseline::Top).draw(self);
+        // The commas of the typeface are nearly full stops: these have a tail.
+        for (k, _) in text.chars().enumerate().filter(|(_, c)| matches!(c, ',' | ';')) {
+            for (left, row) in COMMA_TAIL {
+                let at = Point::new(x.saturating_add(10 * k as i32 + left), y.saturating_add(row));
+                let Ok(()) =
+                    self.fill_solid(&Rectangle::new(at, Size::new(3, 1)), style.text_color.unwrap_or_default());
+            }
+        }
     }
 
     /// Writes a line of ASCII text in letters of 6 x 10 pixels.
@@ -181,7 +193,13 @@ mod tests {
         let mut image = Image::filled(40, 20, [0; 3]);
         image.text("Hi \u{1f980}", 0, 0, [255; 3]);
         assert!(image.rgb().contains(&255));
-        image.text("far away", i32::MAX - 100, i32::MIN + 100, [255; 3]);
+        let ink = |text: &str| {
+            let mut image = Image::filled(10, 20, [0; 3]);
+            image.text(text, 0, 0, [255; 3]);
+            (16..20).map(|y| (0..10).filter(|&x| image.get(x, y) == [255; 3]).count()).sum::<usize>()
+        };
+        assert!(ink(",") > ink(".") + 6 && ink(";") > ink(":") + 6, "a comma has a tail");
+        image.text("far away,", i32::MAX - 100, i32::MIN + 100, [255; 3]);
         image.small_text("far away", -100, 15, [255; 3]);
     }
 }

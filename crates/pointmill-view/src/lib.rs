@@ -5,8 +5,8 @@
 //! ([`Scene::animation`]), and as one HTML file that draws itself in a browser ([`Scene::page`]).
 //! The same input gives the same bytes, on a laptop and on a server without a screen.
 //!
-//! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`DriveScene`] and
-//! [`trajectory_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
+//! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`ndt_score_scene`],
+//! [`DriveScene`] and [`trajectory_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
 //! [`trajectory_plot`] are charts. [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
 //! ```
@@ -29,6 +29,7 @@ mod colour;
 mod drive;
 mod error;
 mod file;
+mod fixes;
 mod framing;
 mod gif;
 mod html;
@@ -52,13 +53,14 @@ pub use crate::chart::Plot;
 pub use crate::colour::turbo;
 pub use crate::drive::DriveScene;
 pub use crate::error::{MAX_SIDE, ViewError};
+pub use crate::fixes::{DriveFix, DriveStatus};
 pub use crate::gif::Gif;
 #[cfg(feature = "rerun")]
 pub use crate::icp::write_icp_recording;
 pub use crate::icp::{IcpIteration, IcpSeries, icp_plot, icp_scene};
 pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;
-pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene};
+pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene, ndt_score_scene};
 pub use crate::roi::{RoiLists, roi_scene, voxel_of_point};
 pub use crate::scene::{Layer, Paint, Scene};
 pub use crate::trajectory::{trajectory_plot, trajectory_scene};

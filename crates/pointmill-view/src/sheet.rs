@@ -1,6 +1,7 @@
 //! Panels beside each other, with titles above and a legend below: how a scene becomes a picture.
 
-use crate::caption::shortened;
+use crate::caption::{digits, shortened};
+use crate::colour::value_tone;
 use crate::framing::at_an_angle;
 use crate::ndt::facing_key;
 use crate::raster::{Shot, Tones, draw, tone};
@@ -195,18 +196,30 @@ impl Scene {
 
     /// The colours of heights, those of layers and others, from left to right.
     fn legend(&self, picture: &mut Image, sheet: &Sheet, tones: &Tones) {
+        type Tone = fn(f64) -> [u8; 3];
         let y = picture.height() - LEGEND + 8;
         let mut x = MARGIN + 6;
-        if self.paint == Paint::Height {
-            let [low, high] = tones.heights.map(|z| format!("{:.1}", z + self.about[2]));
+        let ramp: Option<([String; 2], Tone, u32)> = match self.paint {
+            Paint::Height => {
+                let [low, high] = tones.heights.map(|z| format!("{:.1}", z + self.about[2]));
+                Some(([low, format!("{high} m")], tone, 160))
+            }
+            Paint::Intensity => {
+                let [low, high] = tones.intensities.map(digits);
+                let length = if picture.width() < STILL[0] { 60 } else { 160 };
+                Some(([low, format!("{high}+ {}", self.values)], value_tone, length))
+            }
+            _ => None,
+        };
+        if let Some(([low, high], tone, length)) = ramp {
             picture.text(&low, x as i32, y as i32, FAINT);
             x += 10 * low.len() as u32 + 12;
-            for k in 0..160 {
-                picture.paste(&Image::filled(1, 10, tone(f64::from(k) / 159.0)), x + k, y + 5);
+            for k in 0..length {
+                picture.paste(&Image::filled(1, 10, tone(f64::from(k) / f64::from(length - 1))), x + k, y + 5);
             }
-            let high = format!("{high} m");
-            picture.text(&high, x as i32 + 172, y as i32, FAINT);
-            x += 172 + 10 * high.len() as u32 + 26;
+            x += length + 12;
+            picture.text(&high, x as i32, y as i32, FAINT);
+            x += 10 * high.len() as u32 + 26;
         }
         if sheet.has_facings {
             x = facing_key(picture, x, y);

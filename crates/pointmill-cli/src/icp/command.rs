@@ -157,7 +157,7 @@ impl Command for Icp<'_> {
             })?);
         }
         if let Some((path, extension)) = self.files.picture {
-            picture::write(path, extension, [&scan, &self.onto.scan], &called.found)?;
+            picture::write(path, extension, &self.device, [&scan, &self.onto.scan], &called.found)?;
         }
         if let Some((path, extension)) = self.files.plot {
             plot::write(path, extension, &self.device, &scan, &self.onto, &called.found)?;

@@ -1,11 +1,13 @@
 //! `--visualize` of `icp`: the source moving onto the target.
 
 use crate::failure::Failure;
+use crate::inputs::rows;
 #[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
 use crate::picture::save_scene;
 use crate::text::{grouped, titled};
-use pointmill::icp::{Iteration, Registration};
+use pointmill::Device;
+use pointmill::icp::{Iteration, Registration, Search, Searcher};
 use pointmill_io::Scan;
 use pointmill_view::{IcpIteration, icp_scene, require_memory};
 use std::path::Path;
@@ -27,16 +29,18 @@ pub(super) fn check(path: &Path, extension: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Draws all poses on the way.
+/// Draws all poses on the way, and the distances at the last.
 pub(super) fn write(
     path: &Path,
     extension: &str,
+    device: &Device,
     [source, target]: [&Scan; 2],
     found: &Registration,
 ) -> Result<(), Failure> {
     let trace = &found.fit.trace;
     let frames = if matches!(extension, "png" | "html") { 1 } else { trace.len() };
     require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
+    let distances = distances(device, [source, target], found)?;
     let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
     let iteration = |at: &Iteration| IcpIteration {
         target_from_source: at.target_from_source,
@@ -50,5 +54,14 @@ pub(super) fn write(
         return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
     }
     let title = format!("{} points onto {}: {}", grouped(source.len()), grouped(target.len()), found.status);
-    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, &iterations))
+    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, &iterations, &distances))
+}
+
+/// The distance of each point of the aligned source to the nearest of the target; infinite where it
+/// has none.
+fn distances(device: &Device, [source, target]: [&Scan; 2], found: &Registration) -> Result<Vec<f64>, Failure> {
+    let searcher = Searcher::new(&device.stream()?, rows(target)?, Search::Auto)?;
+    let aligned: Vec<_> = source.xyz().into_iter().map(|p| found.target_from_source.apply(p)).collect();
+    let nearest = searcher.nearest(&searcher.relative(&aligned)?, None)?;
+    Ok(nearest.iter().map(|one| one.map_or(f64::INFINITY, |one| f64::from(one.distance_squared).sqrt())).collect())
 }

@@ -11,7 +11,8 @@ use crate::pose;
 use crate::text::titled;
 use pointmill::{Device, Pose};
 use pointmill_data::runs::LocalizeRun;
-use pointmill_slam::localize::{Fix, Localizer, LocalizerParams};
+use pointmill_slam::localize::{Fix, FixStatus, Localizer, LocalizerParams};
+use pointmill_view::{DriveFix, DriveStatus};
 
 /// Everything that is decided before the work.
 struct Run<'a> {
@@ -63,8 +64,20 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
     PosesSoFar::end(ran)
 }
 
+/// A fix as it is drawn.
+fn drive_fix(fix: &Fix) -> DriveFix {
+    let status = match fix.status {
+        status if status.is_fix() => DriveStatus::Fix,
+        FixStatus::Rejected => DriveStatus::Rejected,
+        _ => DriveStatus::Lost,
+    };
+    let covariance = fix.covariance.filter(|_| fix.status.is_fix());
+    let covariance = covariance.map(|[x, y, z, ..]| [x[0], x[1], x[2], y[1], y[2], z[2]]);
+    DriveFix { map_from_sensor: fix.map_from_sensor, status, covariance }
+}
+
 impl Command for Run<'_> {
-    type Worker = (LocalizeRun, Scans);
+    type Worker = (LocalizeRun, Scans, Vec<DriveFix>);
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "scan";
@@ -78,14 +91,20 @@ impl Command for Run<'_> {
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
         let run = LocalizeRun::new(localizer, self.args.with.drop_zeros);
-        Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans, true)))
+        Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans, true), Vec::new()))
     }
 
-    fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
+    fn one(
+        &self,
+        (run, scans, fixes): &mut Self::Worker,
+        index: usize,
+        source: &Source,
+    ) -> Result<Frame<Row>, InputError> {
         let name = source.name();
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
         self.poses.follow(run.trajectory());
         scans.push(&name, step.scan.as_ref().ok())?;
+        fixes.push(drive_fix(&step.found));
         let scan = step.scan.map_err(|e| InputError::of_run("BadValue", e, &name))?;
         let mut notes = warnings_of_rows(&scan);
         notes.warnings.extend(step.warnings);
@@ -116,7 +135,7 @@ impl Command for Run<'_> {
     fn finish(&self, totals: &mut Totals, workers: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         self.map.count(totals);
         interrupt::check()?;
-        let Some((run, scans)) = workers.into_iter().next() else { return Ok(true) };
+        let Some((run, mut scans, fixes)) = workers.into_iter().next() else { return Ok(true) };
         totals.statuses = run.statuses();
         let trajectory = run.trajectory();
         // The poses first: a picture that fails costs nothing else.
@@ -129,6 +148,7 @@ impl Command for Run<'_> {
             let (means, origin) = self.map.means(poses, self.params.max_range, &self.args.with.read.limits())?;
             let way = format!("{}, {} with a fix", counted(poses.len(), "scan"), grouped(totals.statuses.fixes()));
             let cells = format!("{} cells", grouped(means.len()));
+            scans.fixes(fixes);
             scans.draw(path, &means, poses, &format!("{}; {cells}", titled(&way, origin)))?;
         }
         Ok(true)

@@ -3,12 +3,13 @@
 
 use super::grid::edge;
 use crate::failure::Failure;
+use crate::inputs::rows;
 use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::Pose;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
 use pointmill_io::Scan;
-use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene, require_memory};
+use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene, ndt_score_scene, require_memory};
 use std::path::{Path, PathBuf};
 
 /// The picture of a map in the making.
@@ -39,27 +40,30 @@ impl MapPicture {
         self.is_written = true;
         let points = format!("{} points", grouped(self.points.len()));
         let cells = format!("{} cells of {} m", grouped(grid.len()), edge(grid.lattice().unit()));
-        write_map(&self.path, &self.points, grid, &format!("{points}, {cells}"))
+        let (title, read) = (format!("{points}, {cells}"), grid.read()?);
+        require_memory(1, self.points.len() + read.len())?;
+        let origin = grid.lattice().origin();
+        let points = on_map(self.points.iter().copied(), grid);
+        let mut scene = ndt_map_scene(&titled(&title, origin), &points, ellipsoids(&read));
+        scene.about(origin);
+        save_scene(&self.path, &scene)
     }
 }
 
-/// Draws the cells of a map over points.
-fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, title: &str) -> Result<(), Failure> {
-    let cells = grid.read()?;
-    require_memory(1, points.len() + cells.len())?;
-    let origin = grid.lattice().origin();
-    let points = &on_map(points.iter().copied(), grid);
-    let mut scene = ndt_map_scene(&titled(title, origin), points, ellipsoids(&cells));
-    scene.about(origin);
-    save_scene(path, &scene)
-}
-
-/// Draws a scan over the cells of a map, at a pose.
+/// Draws a scan over the cells of a map, at a pose, its points by the likelihood of the best cell.
 pub(super) fn write_score(path: &Path, grid: &NdtGrid, scan: &Scan, at: At) -> Result<(), Failure> {
-    let points: Vec<_> = scan.xyz().into_iter().map(|p| at.pose.apply(p)).collect();
+    let cells = grid.read()?;
+    require_memory(1, 2 * scan.cloud.len() + cells.len())?;
+    let points = on_map(scan.xyz().into_iter().map(|p| at.pose.apply(p)), grid);
+    let scores = grid.point_scores(rows(scan)?, &at.pose)?;
+    let likelihoods: Vec<f32> = scores.iter().map(|[_, largest]| *largest as f32).collect();
     let left = format!("{} points over {} cells", grouped(points.len()), grouped(grid.len()));
     let right = format!("NVTL {:.3}, probability {:.3}", at.fit.nvtl, at.fit.transform_probability);
-    write_map(path, &points, grid, &format!("{left}, {right}"))
+    let origin = grid.lattice().origin();
+    let title = titled(&format!("{left}, {right}"), origin);
+    let mut scene = ndt_score_scene(&title, &points, &likelihoods, ellipsoids(&cells));
+    scene.about(origin);
+    save_scene(path, &scene)
 }
 
 /// A pose, and how well a scan fits there.

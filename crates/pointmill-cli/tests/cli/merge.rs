@@ -31,5 +31,9 @@ fn nothing_is_written_without_all_inputs() {
     run(folder.path(), "merge a.ply bad.bin --out c.ply").expect(3);
     let told = run(folder.path(), "merge a.ply b.bin --out c.ply").expect(2);
     assert!(told.err.contains("b.bin: columns: expected the columns of a.ply"), "{}", told.err);
+    assert!(told.err.contains("; --common-columns keeps those that all inputs have"), "{}", told.err);
     assert!(!at("c.ply").exists());
+    run(folder.path(), "merge a.ply b.bin --common-columns --out c.ply").expect(0);
+    let columns = |name: &str| pointmill_io::read(at(name), &Default::default()).unwrap().fields.len();
+    assert!((3..columns("a.ply")).contains(&columns("c.ply")), "{} {}", columns("a.ply"), columns("c.ply"));
 }

@@ -31,13 +31,17 @@ fn every_command_writes_a_page() {
         ("voxelize d --visualize", "range rings voxels points voxels points voxels points", 3),
         ("roi-pool --visualize", "points points in boxes boxes boxes of close-ups close-up A close-up B close-up C", 0),
         (&format!("{map} --visualize"), "points cells", 0),
-        ("ndt score --map map.npz --scan d/sweep_001.ply --pose still.txt --visualize", "points cells", 0),
+        ("ndt score --map map.npz --scan d/sweep_001.ply --pose still.txt --visualize", "cells scan", 0),
         (
             "ndt align --map map.npz --scan d/sweep_001.ply --guess still.txt --visualize",
             "cells before after close-up",
             2,
         ),
-        ("icp d/sweep_001.ply d/sweep_000.ply --max-distance 1 --max-iterations 2 --visualize", "target source", 3),
+        (
+            "icp d/sweep_001.ply d/sweep_000.ply --max-distance 1 --max-iterations 2 --visualize",
+            "aligned source target source",
+            3,
+        ),
         ("odometry d --out poses.txt --visualize", "map sweeps trajectory sensor", 3),
         ("evaluate poses.txt truth.txt --plot", "truth estimate", 3),
     ] {

@@ -53,6 +53,15 @@ impl Grid {
         bail!(path, InvalidArgument, "points", wanted, ("{} m", widths.join(", ")));
     }
 
+    /// The farthest that a coordinate of `f64` moves when the cloud is written, in metres; `None`
+    /// where all come back.
+    pub(crate) fn rounding(cloud: &NamedPoints<'_>) -> Option<f64> {
+        let (xyz, known) = (cloud.xyz_f64?, cloud.survey.as_ref().and_then(|survey| survey.grid));
+        let grid = Self::of(cloud, Path::new(""), known).ok().filter(|grid| !grid.holds(cloud))?;
+        let moved = |(i, v): (usize, &f64)| grid.step(i % 3, *v).map_or(0.0, |step| (grid.at(i % 3, step) - v).abs());
+        Some(xyz.iter().enumerate().map(moved).fold(0.0, f64::max))
+    }
+
     /// A grid of so many decimals that reaches all of a box. The offset is 0 where it can be.
     fn around(min: [f64; 3], max: [f64; 3], decimals: i32) -> Option<Self> {
         let scale = 1.0 / 10_f64.powi(decimals);

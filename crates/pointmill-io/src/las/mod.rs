@@ -22,6 +22,7 @@ mod write;
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
 
+pub(crate) use grid::Grid;
 pub use survey::Survey;
 #[cfg(test)]
 pub(crate) use vlr::Record;

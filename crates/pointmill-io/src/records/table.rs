@@ -7,7 +7,7 @@ use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::fault;
 use crate::field::Field;
 use crate::limits::Bounds;
-use crate::rows::{Rows, retain_rows};
+use crate::rows::Rows;
 use crate::threads::{take_first, zeros};
 use crate::warning::Warning;
 use crate::wide_column::WideColumn;
@@ -16,7 +16,6 @@ use pointmill_core::array::Dtype;
 use std::collections::TryReserveError;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
-use std::{iter, mem};
 
 /// Rows as they come.
 #[derive(Debug)]
@@ -192,6 +191,8 @@ impl Table {
     /// full; `wrong` has their places, in order.
     #[cfg(feature = "laz")]
     pub(crate) fn leave_out(&mut self, rows: &[usize], wrong: &[usize]) {
+        use crate::rows::retain_rows;
+        use std::{iter, mem};
         if wrong.is_empty() {
             return;
         }

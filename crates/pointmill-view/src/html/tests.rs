@@ -130,7 +130,7 @@ fn odd_scenes_have_pages() {
         assert!(found[field].as_array().unwrap().iter().all(Value::is_number), "{field}");
     }
     assert!(found["radius"].as_f64() > Some(0.0));
-    icp_scene("", &far, &[], &[]).page();
+    icp_scene("", &far, &[], &[], &[]).page();
     DriveScene::new(0).finish("", &[], &[]).page();
     let mut drive = DriveScene::new(usize::MAX);
     drive.push("", &PointCloud::new(vec![], 3).unwrap(), Some(70));
@@ -140,7 +140,7 @@ fn odd_scenes_have_pages() {
 #[test]
 fn frames_have_labels_and_poses() {
     let at = |rmse| IcpIteration { target_from_source: Pose::IDENTITY, stage: 0, pairs: 2, rmse };
-    let page = icp_scene("", &[[0.0; 3]], &[[1.0; 3]], &[at(0.5), at(0.25)]);
+    let page = icp_scene("", &[[0.0; 3]], &[[1.0; 3]], &[at(0.5), at(0.25)], &[]);
     let found = scene(&html(&page));
     assert_eq!(found["frames"][1], "iteration 1: rmse 250 mm, 2 pairs");
     assert_eq!((found["layers"][1]["poses"].as_u64(), found["layers"][1]["at"].as_u64()), (Some(2), None));

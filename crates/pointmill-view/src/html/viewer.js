@@ -122,7 +122,8 @@
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, stops.length / 3, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, Uint8Array.from(stops));
     $("ramp").style.background = `linear-gradient(90deg,${maps[k].match(/.{6}/g).map((hex) => "#" + hex)})`;
   };
-  chooseMap(0);
+  $("map").value = scene.paint === "intensity" ? 1 : 0;
+  chooseMap($("map").value);
 
   // --- Shapes of solids: a ball of radius 1, a cube from -1 to 1, and its edges with a line to its front.
 
@@ -432,7 +433,7 @@
   };
   // A layer without what a mode shows has its own colour, and so have lines and edges, except that lines have times.
   const mode = (layer) => {
-    const flat = layer.shape === "line" || layer.shape === "wire";
+    const flat = layer.shape === "line" || layer.shape === "wire" || (layer.shape === "ball" && layer.is_coloured);
     const has = { own: true, height: !flat, intensity: layer.range !== null, time: layer.times !== null };
     return has[state.mode] ? modes.indexOf(state.mode) : 0;
   };

@@ -1,7 +1,7 @@
 //! Time and distance of each iteration.
 
 use crate::MAX_SIDE;
-use crate::caption::shortened;
+use crate::caption::{digits, shortened};
 use crate::chart::{Drawing, Panel, Plot, Series, draw};
 use crate::sheet::INK;
 
@@ -98,12 +98,6 @@ fn median(values: &[f64]) -> Option<f64> {
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-/// A number with about three digits.
-fn digits(v: f64) -> String {
-    let digits = if v.abs() >= 100.0 { 0 } else { 1 + usize::from(v.abs() < 10.0) + usize::from(v.abs() < 0.1) };
-    format!("{v:.digits$}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +106,5 @@ mod tests {
     fn medians_are_values() {
         assert_eq!((median(&[]), median(&[3.0, 1.0, f64::NAN, 2.0])), (None, Some(2.0)));
         assert_eq!(median(&[4.0, 1.0]), Some(1.0));
-        assert_eq!([1234.4, 12.34, 1.234, 0.01234].map(digits), ["1234", "12.3", "1.23", "0.012"]);
     }
 }

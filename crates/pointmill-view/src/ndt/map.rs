@@ -49,7 +49,7 @@ pub fn ndt_map_scene(title: &str, points: &[V3], map: NdtEllipsoids) -> Scene {
 }
 
 /// Right, up and ahead of a view from above across the longest extent of the places.
-fn across(places: &[V3]) -> [V3; 3] {
+pub(crate) fn across(places: &[V3]) -> [V3; 3] {
     let (x, y) = longest(places);
     let (s, c) = (libm::sin(TURN_DEG.to_radians()), libm::cos(TURN_DEG.to_radians()));
     let right = [x * c - y * s, x * s + y * c, 0.0];

@@ -4,10 +4,13 @@ mod alignment;
 mod closeup;
 mod colour;
 mod map;
+mod score;
 
 pub use alignment::{NdtFitNote, ndt_alignment_scene};
 pub(crate) use colour::{Facing, facing_key};
+pub(crate) use map::across;
 pub use map::ndt_map_scene;
+pub use score::ndt_score_scene;
 
 /// Ellipsoids are drawn where a distribution ends for the eye, so many standard deviations from its
 /// mean: 86 percent of a flat one lie within.

@@ -5,7 +5,7 @@ mod ellipse;
 
 use crate::boxes::Solid;
 use crate::camera::{Projected, View, dot};
-use crate::colour::{faded, scaled, turbo};
+use crate::colour::{faded, scaled, turbo, value_tone};
 use crate::line::{Pen, line};
 use crate::scene::{Layer, Paint, Scene, Shape};
 use crate::{BACKGROUND, Camera, Image};
@@ -52,7 +52,7 @@ pub(crate) struct Shot<'a> {
 pub(crate) struct Tones {
     paint: Paint,
     pub(crate) heights: [f64; 2],
-    intensities: [f64; 2],
+    pub(crate) intensities: [f64; 2],
     frames: usize,
 }
 
@@ -71,14 +71,16 @@ impl Tones {
     fn colour(&self, layer: &Layer, k: usize, z: f64) -> [u8; 3] {
         let share = |v: f64, [low, high]: [f64; 2]| ((v - low) / (high - low)).clamp(0.0, 1.0);
         let is_line = layer.shape == Shape::Line;
+        // Ellipsoids of one colour, which their legend names.
+        let is_plain = layer.shape == Shape::Ball && layer.colour.is_some();
         match self.paint {
-            Paint::Height if !is_line && layer.shape != Shape::Wire => {
+            Paint::Height if !is_line && layer.shape != Shape::Wire && !is_plain => {
                 // The square root lifts dark surfaces, most of a street, off the background.
                 scaled(tone(share(z, self.heights)), layer.value(k).map_or(1.0, |v| 0.5 + 0.5 * v.sqrt()))
             }
             Paint::Intensity if layer.range().is_some() => {
                 let [low, high] = layer.range().unwrap_or([0.0, 1.0]);
-                tone(share(low + layer.value(k).unwrap_or(0.0) * (high - low), self.intensities))
+                value_tone(share(low + layer.value(k).unwrap_or(0.0) * (high - low), self.intensities))
             }
             Paint::Time if is_line => tone(k as f64 / layer.len().saturating_sub(2).max(1) as f64),
             Paint::Time if layer.at.is_some() => {
