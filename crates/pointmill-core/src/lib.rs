@@ -12,6 +12,7 @@
 //! - [`names!`]: one spelling for each variant of an enum;
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
+//! - [`boxes`]: how much two such boxes overlap;
 //! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
@@ -43,6 +44,7 @@ extern crate alloc;
 mod aabb;
 #[cfg(feature = "alloc")]
 pub mod array;
+pub mod boxes;
 mod cloud;
 pub mod eigen;
 mod element;
