@@ -62,7 +62,9 @@ pub fn compare(
     };
     let chosen = [before, after].map(|report| report.precisions.iter().filter(is_chosen).collect::<Vec<_>>());
     let fits = |(before, after): (&&AveragePrecision, &&AveragePrecision)| {
-        let rows = |of: &AveragePrecision, side: usize| of.predictions.last().is_none_or(|last| (last.row as usize) < predictions[side].len());
+        let rows = |of: &AveragePrecision, side: usize| {
+            of.predictions.last().is_none_or(|last| (last.row as usize) < predictions[side].len())
+        };
         before.class == after.class
             && before.truth.len() == after.truth.len()
             && before.truth.last().is_none_or(|last| (last.row as usize) < truth.len())
@@ -71,7 +73,12 @@ pub fn compare(
     };
     if before.protocol != after.protocol || !chosen[0].iter().zip(&chosen[1]).all(fits) {
         let got = format!("{} and {}", before.protocol, after.protocol);
-        return Err(IoError::InvalidArgument(Detail::new("compare", "reports", "two of the same truth and protocol", got)));
+        return Err(IoError::InvalidArgument(Detail::new(
+            "compare",
+            "reports",
+            "two of the same truth and protocol",
+            got,
+        )));
     }
     let mut changes = vec![];
     for (before, after) in chosen[0].iter().zip(&chosen[1]) {

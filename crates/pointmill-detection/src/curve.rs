@@ -9,7 +9,13 @@ pub(crate) fn interpolate(x: f64, xs: &[f64], ys: &[f64], right: f64) -> f64 {
     match (above.checked_sub(1), xs.len()) {
         (_, 0) => right,
         (None, _) => ys[0],
-        (Some(at), length) if at + 1 == length => if x > xs[at] { right } else { ys[at] },
+        (Some(at), length) if at + 1 == length => {
+            if x > xs[at] {
+                right
+            } else {
+                ys[at]
+            }
+        }
         (Some(at), _) if xs[at] == x => ys[at],
         (Some(at), _) => (ys[at + 1] - ys[at]) / (xs[at + 1] - xs[at]) * (x - xs[at]) + ys[at],
     }

@@ -3,10 +3,8 @@
 use super::Detections;
 use crate::error::{Detail, IoError, escape};
 use crate::fault::fault;
+use pointmill_core::boxes::{MAX_EXTENT, MAX_YAW};
 use std::path::{Path, PathBuf};
-
-/// The largest coordinate, extent and yaw of a box, in metres and radians.
-const MOST: [f64; 3] = [1e9, 1e6, 1e6];
 
 /// What is wrong with a value: its name, what was expected, what was got.
 pub(super) type Wrong = (String, String, String);
@@ -21,12 +19,12 @@ pub(super) fn check_box(row: &[f64; 7]) -> Result<(), Wrong> {
     for (i, &x) in row.iter().enumerate() {
         let name = ["x", "y", "z", "dx", "dy", "dz", "yaw"][i];
         let (least, most) = match i {
-            0..3 => (-MOST[0], MOST[0]),
-            3..6 => (0.0, MOST[1]),
-            _ => (-MOST[2], MOST[2]),
+            0..3 => (-MAX_EXTENT, MAX_EXTENT),
+            3..6 => (0.0, MAX_EXTENT),
+            _ => (-MAX_YAW, MAX_YAW),
         };
         if !(least..=most).contains(&x) {
-            return Err((format!("box: {name}"), format!("{least} to {most:e}"), x.to_string()));
+            return Err((format!("box: {name}"), format!("{least:e} to {most:e}"), x.to_string()));
         }
     }
     Ok(())
