@@ -150,7 +150,7 @@ fn what_does_not_fit_is_refused_by_name() {
     for (told, wanted) in [
         (error(&|b| b.scores.clear()), "predictions: scores: expected 1 rows, as boxes, got 0 rows"),
         (error(&|b| b.scores[0] = f64::NAN), "predictions: row 0: score: expected a finite number, got NaN"),
-        (error(&|b| b.boxes[0][3] = -1.0), "predictions: row 0: box: dx: expected 0e0 to 1e7, got -1"),
+        (error(&|b| b.boxes[0][3] = -1.0), "predictions: row 0: box: dx: expected 0e0 to 1e7, got -1e0"),
         (error(&|b| b.boxes[0][6] = 1e9), "predictions: row 0: box: yaw: expected "),
         (error(&|b| b.class[0] = 9), "predictions: row 0: class: expected less than 3, got 9"),
         (error(&|b| b.splits[0] = 1), "predictions: splits: expected 2 numbers that ascend from 0 to 1, got 2 numbers"),

@@ -24,7 +24,7 @@ pub(super) fn check_box(row: &[f64; 7]) -> Result<(), Wrong> {
             _ => (-MAX_YAW, MAX_YAW),
         };
         if !(least..=most).contains(&x) {
-            return Err((format!("box: {name}"), format!("{least:e} to {most:e}"), x.to_string()));
+            return Err((format!("box: {name}"), format!("{least:e} to {most:e}"), format!("{x:e}")));
         }
     }
     Ok(())

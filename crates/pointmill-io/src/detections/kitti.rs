@@ -48,15 +48,19 @@ struct Line {
 /// forward, y left, z up, and the centre of the bottom the centre of the box. Boxes of `DontCare` are
 /// zeros; they count in the image alone.
 ///
-/// **Order**: a frame is named after its file, `000012`, or its file and number, `0006/000012`.
+/// **Order**: in a folder a frame is named after its file, `000012`, or its file and number,
+/// `0006/000012`. In a single file it has the number, or is `000000`, so that names of files need not
+/// agree.
 ///
 /// # Errors
 /// A line with another number of words, a class that KITTI does not have, a number that is not finite,
 /// a negative extent; each with the number of the line. A folder without `.txt` files.
 pub fn read_kitti(path: impl AsRef<Path>, limits: &Limits) -> Result<Detections, IoError> {
     let mut frames: BTreeMap<String, Vec<Line>> = BTreeMap::new();
-    for file in files(path.as_ref())? {
-        read_file(&file, limits, &mut frames)?;
+    let path = path.as_ref();
+    let is_folder = path.is_dir();
+    for file in files(path)? {
+        read_file(&file, is_folder, limits, &mut frames)?;
     }
     let mut out = Detections { classes: CLASSES.map(str::to_owned).into(), ..Detections::default() };
     for (name, lines) in frames {
@@ -71,13 +75,16 @@ pub fn read_kitti(path: impl AsRef<Path>, limits: &Limits) -> Result<Detections,
     Ok(out.sorted())
 }
 
-/// Checks that two folders have files of the same names; nothing is checked of a file.
+/// Checks that two paths are files, or folders that have files of the same names.
 ///
 /// # Errors
-/// The first file that only one side has.
+/// A file beside a folder, or the first file that only one side has.
 pub fn check_same_kitti_files(predictions: &Path, truth: &Path) -> Result<(), IoError> {
-    if !(predictions.is_dir() && truth.is_dir()) {
-        return Ok(());
+    match [predictions, truth].map(Path::is_dir) {
+        [true, true] => {}
+        [false, true] => bail!(predictions, InvalidArgument, "predictions", "a folder, as the truth is", "a file"),
+        [true, false] => bail!(predictions, InvalidArgument, "predictions", "a file, as the truth is", "a folder"),
+        [false, false] => return Ok(()),
     }
     let names = |path: &Path| Ok::<BTreeSet<_>, IoError>(files(path)?.iter().map(|file| stem(file)).collect());
     let (found, wanted) = (names(predictions)?, names(truth)?);
@@ -109,9 +116,15 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, IoError> {
     Ok(found)
 }
 
-fn read_file(path: &Path, limits: &Limits, frames: &mut BTreeMap<String, Vec<Line>>) -> Result<(), IoError> {
+fn read_file(
+    path: &Path,
+    in_folder: bool,
+    limits: &Limits,
+    frames: &mut BTreeMap<String, Vec<Line>>,
+) -> Result<(), IoError> {
     let bytes = read_bytes(path, limits)?;
-    let (name, mut first) = (stem(path), None);
+    let (name, mut first) = (if in_folder { stem(path) } else { "000000".into() }, None);
+    let name_of = |frame: u64| if in_folder { format!("{name}/{frame:06}") } else { format!("{frame:06}") };
     for (i, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let place = format!("line {}", i + 1);
         let Ok(text) = str::from_utf8(line) else { bail!(path, BadValue, place, "text", excerpt(line)) };
@@ -134,7 +147,7 @@ fn read_file(path: &Path, limits: &Limits, frames: &mut BTreeMap<String, Vec<Lin
             bail!(path, BadValue, place, wanted, ("{} words", words.len()));
         }
         let line = parse(&words, layout).map_err(|wrong| error(path, &place, wrong))?;
-        let frame = line.frame.map_or_else(|| name.clone(), |frame| format!("{name}/{frame:06}"));
+        let frame = line.frame.map_or_else(|| name.clone(), name_of);
         frames.entry(frame).or_default().push(line);
     }
     if first.is_none() {

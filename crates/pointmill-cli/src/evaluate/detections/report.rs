@@ -45,7 +45,7 @@ fn levels(found: &DetectionReport) -> Vec<String> {
     lines
 }
 
-/// The table of thresholds and errors.
+/// The table of thresholds and errors, of the classes that have boxes.
 fn thresholds(found: &DetectionReport) -> Vec<String> {
     let of_nuscenes = found.protocol == Protocol::NuScenes;
     let mut titles = vec!["0.5 m", "1 m", "2 m", "4 m", "AP", "ATE", "ASE", "AOE"];
@@ -53,7 +53,11 @@ fn thresholds(found: &DetectionReport) -> Vec<String> {
     let titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
     let mut lines = vec![row("", &titles)];
     let cell = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| format!("{value:.4}"));
+    let is_there = |of: &AveragePrecision| !(of.predictions.is_empty() && of.truth.is_empty());
     for (class, precisions) in found.classes.iter().zip(found.precisions.chunks_exact(4)) {
+        if !is_there(&precisions[0]) {
+            continue;
+        }
         let errors = class.errors;
         let mut values: Vec<Option<f64>> = precisions.iter().map(|of| of.ap).collect();
         values.extend([Some(class.ap), errors.translation, errors.scale, errors.orientation]);
