@@ -62,7 +62,9 @@ pub fn read_nuscenes(path: impl AsRef<Path>, limits: &Limits) -> Result<Detectio
             Some((place, wrong)) => error(path, &place, wrong),
             None => {
                 let place = format!("line {}, column {}", e.line(), e.column());
-                fault!(path, BadValue, place, "JSON with the boxes of samples", e)
+                let told = e.to_string();
+                let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);
+                fault!(path, BadValue, place, "JSON with the boxes of samples", told)
             }
         });
     }
