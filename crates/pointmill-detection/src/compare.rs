@@ -21,7 +21,7 @@ pub enum Verdict {
 names!(Verdict { Better = "better", Worse = "worse", Other = "other" });
 
 /// A box whose fate is another one than before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
@@ -57,7 +57,7 @@ pub fn compare(
 ) -> Result<Vec<Change>, IoError> {
     let is_chosen = |of: &&AveragePrecision| match of.metric {
         Metric::Volume => of.level == Some(Level::Moderate),
-        Metric::Distance => of.threshold == SAME,
+        Metric::Distance => of.threshold.total_cmp(&SAME).is_eq(),
         _ => false,
     };
     let chosen = [before, after].map(|report| report.precisions.iter().filter(is_chosen).collect::<Vec<_>>());

@@ -168,7 +168,7 @@ impl Matcher<'_> {
     }
 
     /// The predictions that may be matched with a row of the truth: their places and overlaps.
-    fn candidates<'f>(&self, frame: &'f Frame, other: usize) -> impl Iterator<Item = (usize, f64)> {
+    fn candidates(&self, frame: &Frame, other: usize) -> impl Iterator<Item = (usize, f64)> {
         let overlaps = &frame.overlaps[other * frame.found.len()..];
         let is_one = |&place: &usize| frame.found[place].1 || self.is_small(frame, place);
         (0..frame.found.len()).filter(is_one).map(|place| (place, overlaps[place])).filter(|of| of.1 > self.threshold)

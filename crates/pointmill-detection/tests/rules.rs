@@ -5,8 +5,11 @@ use pointmill_io::Limits;
 use pointmill_io::detections::{BoxState, ImageBox, read_kitti};
 use std::fs;
 
+/// A box and its score.
+type Scored = ([f64; 7], f64);
+
 /// Boxes of cars, one frame after another, each a name and its rows.
-fn cars(frames: &[(&str, &[([f64; 7], f64)])]) -> Detections {
+fn cars(frames: &[(&str, &[Scored])]) -> Detections {
     let mut out = Detections { splits: vec![0], ..Detections::default() };
     out.classes = ["car", "Car", "REGULAR_VEHICLE"].map(str::to_owned).into();
     for (name, rows) in frames {

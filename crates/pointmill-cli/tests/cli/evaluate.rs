@@ -31,7 +31,7 @@ fn errors_are_those_of_the_library() {
         assert_eq!((frames.len(), &frames[7]["estimate"], &frames[7]["truth"]), (200, &json!(7), &json!(7)));
         assert_eq!(frames[7]["time"].is_null(), extension == "txt");
         let summary = told.data("summary").remove(0);
-        let number = |path: &str| summary.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+        let number = |path: &str| summary.pointer(path).and_then(Value::as_f64).unwrap();
         assert!((number("/absolute/translation/min") - 5.0).abs() < 1e-9, "{summary}");
         assert!((number("/length") - 199.0).abs() < 1e-9);
         assert!((number("/relative/0/errors/translation/mean") - 0.01).abs() < 1e-9);
@@ -170,7 +170,7 @@ fn a_forced_end_is_the_last_line() {
         std::process::Command::new("sh").args(["-c", &kill]).stderr(std::process::Stdio::null()).status().unwrap();
         let code = child.wait().unwrap().code();
         let text = fs::read_to_string(&out).unwrap();
-        let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
         let wanted = if code == Some(0) { "summary" } else { "error" };
         assert!(matches!(code, Some(0 | 143)) && last["type"] == wanted, "{k}: {code:?} {last}");
     }
@@ -209,7 +209,7 @@ fn detections_that_became_worse_end_with_6() {
     for (name, text) in [
         ("truth.txt", first.clone() + &second),
         ("before.txt", first.clone() + &third),
-        ("better.txt", first.clone() + &second),
+        ("better.txt", first + &second),
         ("worse.txt", second.clone() + &third + &line(16.0, 0.6)),
     ] {
         fs::write(at.join(name), text).unwrap();

@@ -96,8 +96,8 @@ impl Detections {
             let expected = format!("{} numbers that ascend from 0 to {rows}", self.frames.len() + 1);
             return bad("splits".into(), expected, format!("{} numbers", splits.len()));
         }
-        if let Some(pair) = self.frames.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return bad("frames".into(), "names that ascend".into(), format!("`{}` before `{}`", pair[0], pair[1]));
+        if let Some((a, b)) = self.frames.iter().zip(&self.frames[1.min(self.frames.len())..]).find(|(a, b)| a >= b) {
+            return bad("frames".into(), "names that ascend".into(), format!("`{a}` before `{b}`"));
         }
         for (i, (row, (&class, &score))) in self.boxes.iter().zip(self.class.iter().zip(&self.scores)).enumerate() {
             if class as usize >= self.classes.len() {
