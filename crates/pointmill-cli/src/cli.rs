@@ -82,9 +82,10 @@ enum Command {
     /// Find where scans are in a map, with and without a guess
     #[command(after_help = examples::LOCALIZE)]
     Localize(Box<LocalizeArgs>),
-    /// Compare a trajectory with the truth: absolute and relative errors, drift
+    /// Compare a trajectory with the truth: absolute and relative errors, drift. `evaluate
+    /// detections` compares 3D boxes with the truth
     #[command(after_help = examples::EVALUATE)]
-    Evaluate(EvaluateArgs),
+    Evaluate(Box<EvaluateArgs>),
     /// Print the format, columns, bounds and number of points of each file
     #[command(after_help = examples::INFO)]
     Info(InfoArgs),

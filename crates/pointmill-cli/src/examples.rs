@@ -69,6 +69,13 @@ Examples:
   pointmill evaluate poses.txt truth.txt --align se3
   pointmill evaluate poses.txt truth.txt --plot errors.html";
 
+/// `evaluate detections`
+pub(crate) const EVALUATE_DETECTIONS: &str = "\
+Examples:
+  pointmill evaluate detections found/ label_2/ --protocol kitti
+  pointmill evaluate detections results.json truth.json --protocol nuscenes
+  pointmill evaluate detections found.feather val/ --protocol av2 --compare before.feather";
+
 /// `info`
 pub(crate) const INFO: &str = "\
 Examples:

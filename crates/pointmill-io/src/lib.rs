@@ -35,6 +35,8 @@ mod bytes;
 mod column_guess;
 mod dataset;
 mod destination;
+pub mod detections;
+
 mod e57;
 mod error;
 mod fault;

@@ -1,4 +1,4 @@
-//! Runs `pointmill evaluate`. The inputs are two files of poses.
+//! Runs `pointmill evaluate` without a subcommand. The inputs are two files of poses.
 
 use super::records::{Begin, Params, Totals};
 use super::report;
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// The name of the command.
 const COMMAND: &str = "evaluate";
 
-/// `pointmill evaluate`
+/// `pointmill evaluate` of trajectories
 #[derive(Debug, Args)]
-pub(crate) struct EvaluateArgs {
+pub(super) struct TrajectoryArgs {
     /// File of the estimated poses
     #[arg(value_name = "ESTIMATE")]
     estimate: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct EvaluateArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Failure> {
+pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Failure> {
     let params = EvaluationParams {
         alignment: args.align,
         max_time_difference: args.max_time_difference,

@@ -4,7 +4,7 @@ use crate::{names, run};
 use pointmill::Pose;
 use pointmill_io::{PoseFormat, PoseOptions, Poses, ReadOptions, read, read_poses, write_poses};
 use pointmill_synth::{Drive, DriveParams, Scene};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn errors_are_those_of_the_library() {
         assert_eq!((frames.len(), &frames[7]["estimate"], &frames[7]["truth"]), (200, &json!(7), &json!(7)));
         assert_eq!(frames[7]["time"].is_null(), extension == "txt");
         let summary = told.data("summary").remove(0);
-        let number = |path: &str| summary.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+        let number = |path: &str| summary.pointer(path).and_then(Value::as_f64).unwrap();
         assert!((number("/absolute/translation/min") - 5.0).abs() < 1e-9, "{summary}");
         assert!((number("/length") - 199.0).abs() < 1e-9);
         assert!((number("/relative/0/errors/translation/mean") - 0.01).abs() < 1e-9);
@@ -170,7 +170,7 @@ fn a_forced_end_is_the_last_line() {
         std::process::Command::new("sh").args(["-c", &kill]).stderr(std::process::Stdio::null()).status().unwrap();
         let code = child.wait().unwrap().code();
         let text = fs::read_to_string(&out).unwrap();
-        let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
         let wanted = if code == Some(0) { "summary" } else { "error" };
         assert!(matches!(code, Some(0 | 143)) && last["type"] == wanted, "{k}: {code:?} {last}");
     }
@@ -197,4 +197,37 @@ fn memory_that_is_refused_is_an_error() {
         refused += usize::from(code == Some(1));
     }
     assert!(refused > 0);
+}
+
+/// The gate: nothing worse is 0, an object that is lost or a box that is false is 6 and listed.
+#[test]
+fn detections_that_became_worse_end_with_6() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let line = |x: f64, score: f64| format!("Car 0 0 0 600 170 680 230 1.6 1.7 3.2 {x} 1.7 20 0.5 {score}\n");
+    let (first, second, third) = (line(0.0, 0.9), line(8.0, 0.8), line(-8.0, 0.7));
+    for (name, text) in [
+        ("truth.txt", first.clone() + &second),
+        ("before.txt", first.clone() + &third),
+        ("better.txt", first + &second),
+        ("worse.txt", second.clone() + &third + &line(16.0, 0.6)),
+    ] {
+        fs::write(at.join(name), text).unwrap();
+    }
+    let gate = |name: &str| {
+        run(at, &format!("evaluate detections {name} truth.txt --protocol kitti --compare before.txt --json"))
+    };
+    let told = gate("better.txt").expect(0).data("summary").remove(0);
+    assert_eq!((&told["better"], &told["worse"], &told["mean_ap"]), (&json!(2), &json!(0), &json!(1.0)));
+    let told = gate("worse.txt").expect(6);
+    assert!(told.err.contains("--compare: 2 of the boxes became worse"), "{}", told.err);
+    let told = told.data("summary").remove(0);
+    let change = |row: u32, before: Value, after: Value, verdict: &str| json!({"class": "Car", "frame": "000000", "row": row, "before": before, "after": after, "verdict": verdict});
+    let wanted = [
+        change(0, json!("true"), json!("missed"), "worse"),
+        change(1, json!("missed"), json!("true"), "better"),
+        change(2, Value::Null, json!("false"), "worse"),
+    ];
+    assert_eq!(told["changes"], json!(wanted));
+    assert_eq!(gate("before.txt").expect(0).data("summary")[0]["changes"], json!([]));
 }

@@ -119,6 +119,9 @@ fn write_cloud(folder: &Path, name: &str, n: usize) -> PathBuf {
     path
 }
 
+/// A car of KITTI, as a label.
+const LABEL: &str = "Car 0 0 0 600 170 680 230 1.6 1.7 3.2 0.8 1.7 20 0.5";
+
 /// `b.npy`: two boxes that hold points of [`cloud`].
 fn write_boxes(folder: &Path) {
     let boxes = [0.0, 1.0, -2.0, 30.0, 30.0, 4.0, 0.3, 10.0, 2.0, -2.0, 5.0, 5.0, 4.0, 0.0];

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Files with one mistake each, or none; all are text.
-const TEXTS: [(&str, &str); 35] = [
+const TEXTS: [(&str, &str); 40] = [
     ("drive.bag", "#ROSBAG V2.0\n"),
     ("drive.db3", "SQLite format 3\0"),
     ("ego.csv", "timestamp_ns,qw,qx,qy,qz,tx_m,ty_m,tz_m\n1,1,0,0,0,0,0,0\n"),
@@ -35,6 +35,11 @@ const TEXTS: [(&str, &str); 35] = [
     ("back.txt", "1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n"),
     ("one.txt", "1 0 0 0 0 1 0 0 0 0 1 0\n"),
     ("tum.txt", "0 0 0 0 0 0 0 1\n1 1 0 0 0 0 0 1\n"),
+    ("label.txt", crate::LABEL),
+    ("label/1.txt", crate::LABEL),
+    ("label/2.txt", ""),
+    ("found/1.txt", crate::LABEL),
+    ("farther.txt", "Car 0 0 0 600 170 680 230 1.6 1.7 3.2 0.8 1.7 30 0.5 0.9"),
     ("late.txt", "100 0 0 0 0 0 0 1\n"),
     ("unknown-key.toml", "[voxelize]\nmax_points = 3"),
     ("unknown-value.toml", "[voxelize]\n\nmean = \"f64\""),
@@ -52,7 +57,7 @@ fn write_files(at: &Path) {
     for folder in ["days/1", "days/2"] {
         fs::create_dir_all(at.join(folder)).unwrap();
     }
-    for folder in ["b", "c", "d.ply", "drive", "empty", "f", "in", "p", "x"] {
+    for folder in ["b", "c", "d.ply", "drive", "empty", "f", "found", "in", "label", "p", "x"] {
         fs::create_dir(at.join(folder)).unwrap();
     }
     TEXTS.iter().for_each(|(name, text)| fs::write(at.join(name), text).unwrap());
@@ -173,6 +178,7 @@ fn help() {
         "odometry",
         "localize",
         "evaluate",
+        "evaluate detections",
         "info",
         "convert",
         "downsample",

@@ -64,6 +64,16 @@ fn lines() -> Vec<Line> {
             ("evaluate", "frame", "after the work, for each pose", schema_of::<trajectory::Frame>()),
             ("evaluate", "summary", AFTER, schema_of::<Summary<evaluate::records::Totals>>()),
         ],
+        vec![
+            ("evaluate detections", "begin", BEFORE, schema_of::<Begin<evaluate::detections::records::Begin>>()),
+            (
+                "evaluate detections",
+                "frame",
+                "after the work, for each average precision",
+                schema_of::<evaluate::detections::records::Precision>(),
+            ),
+            ("evaluate detections", "summary", AFTER, schema_of::<Summary<evaluate::detections::records::Totals>>()),
+        ],
         without_device::<info::Begin, info::Row, info::Totals>("info").into(),
         without_device::<clouds::Begin, convert::Row, convert::Totals>("convert").into(),
         of::<downsample::Begin, downsample::Row, clouds::Kept>("downsample").into(),

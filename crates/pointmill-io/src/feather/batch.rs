@@ -52,7 +52,11 @@ impl Batch {
         let mut buffers = 0;
         for column in columns {
             first.push(buffers);
-            buffers += if let Kind::Other(buffers) = column.kind { buffers } else { 2 };
+            buffers += match column.kind {
+                Kind::Numbers(_) => 2,
+                Kind::Text { .. } => 3,
+                Kind::Other(buffers) => buffers,
+            };
         }
         if nodes.len() != columns.len() || places.len() != buffers {
             let wanted = format!("{} nodes and {buffers} buffers", columns.len());
@@ -99,6 +103,19 @@ impl Batch {
     /// Whether a column has no value in some row.
     pub(super) fn has_nulls(&self, column: usize) -> bool {
         self.nodes[column][1] != 0
+    }
+
+    /// Where the first `wanted` bytes of a buffer of a column of texts are: 1 is their ends, 2 the
+    /// texts.
+    pub(super) fn find_texts<'b, 'w: 'b>(
+        &'b self,
+        window: &Window<'_, 'w>,
+        column: usize,
+        buffer: usize,
+        wanted: usize,
+        name: &str,
+    ) -> Result<Found<'b>, IoError> {
+        self.buffers.find(window, self.first[column] + buffer, wanted, name)
     }
 
     /// Where the values of some columns of numbers are. Memory that they need is counted.

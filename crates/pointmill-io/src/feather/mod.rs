@@ -9,6 +9,7 @@ mod batch;
 mod buffers;
 mod fixed;
 mod flat;
+mod named;
 mod read;
 mod rows;
 mod schema;
@@ -16,6 +17,7 @@ mod write;
 
 pub(crate) use fixed::read_columns;
 pub use fixed::read_table;
+pub(crate) use named::{Wanted, read_named};
 pub(crate) use rows::read_rows;
 pub(crate) use write::write_points;
 pub use write::{Layout, write_table};

@@ -21,7 +21,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         if let Some(table) = &mut table {
             return push(window, bounds, table, columns, batches);
         }
-        left_out.extend(columns.iter().filter(|c| matches!(c.kind, Kind::Other(_))).map(|c| c.name.clone()));
+        left_out.extend(columns.iter().filter(|c| !matches!(c.kind, Kind::Numbers(_))).map(|c| c.name.clone()));
         table = Some(Table::new(entries(window, bounds, columns)?));
         Ok(())
     })?;
@@ -36,7 +36,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 fn entries(window: &Window<'_, '_>, bounds: &Bounds, columns: &[Column]) -> Result<Columns, IoError> {
     let numbers = columns.iter().enumerate().filter_map(|(token, column)| match column.kind {
         Kind::Numbers(dtype) => Some(Entry::new(&*column.name, dtype, token, 0)),
-        Kind::Other(_) => None,
+        Kind::Text { .. } | Kind::Other(_) => None,
     });
     Columns::new(window, bounds, numbers.collect(), 0)
 }

@@ -21,6 +21,8 @@ pub(super) struct Column {
 pub(super) enum Kind {
     /// Numbers; times and durations count as the whole numbers that they are.
     Numbers(Dtype),
+    /// Texts of UTF-8, whose ends have 32 bits, or 64 if it is large. Of points they are left out.
+    Text { is_large: bool },
     /// Something else, left out: the number of its buffers.
     Other(usize),
 }
@@ -109,7 +111,8 @@ fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<Kind, 
         10 | 18 => Some(Dtype::I64),
         1 => return Ok(Kind::Other(0)),
         6 | 7 | 11 | 15 => return Ok(Kind::Other(2)),
-        4 | 5 | 19 | 20 => return Ok(Kind::Other(3)),
+        4 | 19 => return Ok(Kind::Other(3)),
+        5 | 20 => return Ok(Kind::Text { is_large: number == 20 }),
         _ => return refused(called.into()),
     };
     dtype.map_or_else(|| refused(format!("{called} of an unknown width")), |dtype| Ok(Kind::Numbers(dtype)))

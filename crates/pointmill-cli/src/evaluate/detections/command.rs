@@ -1,0 +1,113 @@
+//! Runs `pointmill evaluate detections`. The inputs are predictions, the truth, and perhaps the
+//! predictions of another run.
+
+use super::records::{Begin, Precision, Totals};
+use super::report;
+use crate::batch::prelude::*;
+use crate::flags::{MemoryArgs, names};
+use crate::json::{self, Run};
+use clap::Args;
+use pointmill_detection::{DetectionParams, Detections, Protocol, Verdict, compare, evaluate};
+use pointmill_io::IoError;
+use pointmill_io::detections::{check_same_kitti_files, read_argoverse, read_kitti, read_nuscenes};
+use std::path::{Path, PathBuf};
+
+/// The name of the command.
+const COMMAND: &str = "evaluate detections";
+
+/// `pointmill evaluate detections`
+#[derive(Debug, Args)]
+pub(crate) struct DetectionsArgs {
+    /// Predictions: a file or folder of KITTI's text, a JSON submission of nuScenes, or a Feather
+    /// table or folder of Argoverse 2
+    #[arg(value_name = "PRED")]
+    predictions: PathBuf,
+    /// The truth, in the same format; of nuScenes as `EvalBoxes.serialize()` of its devkit has it
+    #[arg(value_name = "TRUTH")]
+    truth: PathBuf,
+    /// Whose rules are followed: KITTI with 40 or 11 recalls, nuScenes, Argoverse 2
+    #[arg(long, value_parser = names::<Protocol>(Protocol::NAMES))]
+    protocol: Protocol,
+    /// Predictions of another run. Lists the boxes that became better or worse since then; exits
+    /// with 6 if any became worse
+    #[arg(long, value_name = "OTHER")]
+    compare: Option<PathBuf>,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Failure> {
+    let params = DetectionParams { protocol: args.protocol };
+    let files: Vec<&Path> = [&args.predictions, &args.truth].into_iter().chain(&args.compare).map(|f| &**f).collect();
+    let run = || Run::new(COMMAND, None);
+    let begin = Begin {
+        predictions: shown(files[0]),
+        truth: shown(files[1]),
+        compare: args.compare.as_deref().map(shown),
+        protocol: args.protocol,
+    };
+    printer.record("begin", &json::Begin { run: run(), inputs: files.len(), origin: None, of: begin })?;
+    let mut read = vec![];
+    for (index, file) in files.iter().enumerate() {
+        let against = (index != 1).then_some(files[1]);
+        match boxes(file, against, args) {
+            Ok(boxes) => read.push(boxes),
+            Err(e) => InputError::from(e).tell(printer, index, &shown(file))?,
+        }
+    }
+    if read.len() < files.len() {
+        return Err(Failure::Inputs { failed: files.len() - read.len(), inputs: files.len() });
+    }
+    interrupt::check()?;
+    let [predictions, truth] = [&read[0], &read[1]];
+    let found = evaluate(predictions, truth, &params)?;
+    for precision in &found.precisions {
+        printer.record("frame", &Precision::from(precision))?;
+    }
+    let changes = match read.get(2) {
+        None => None,
+        Some(other) => {
+            interrupt::check()?;
+            let before = evaluate(other, truth, &params)?;
+            Some(compare([&before, &found], [other, predictions], truth)?)
+        }
+    };
+    let with =
+        |verdict| changes.as_ref().map(|changes| changes.iter().filter(|change| change.verdict == verdict).count());
+    let counts = Counts { inputs: files.len(), done: files.len(), ..Counts::default() };
+    let of = Totals {
+        protocol: found.protocol,
+        frames: found.frames,
+        predictions: predictions.len(),
+        truth: truth.len(),
+        mean_ap: found.mean_ap,
+        errors: found.errors,
+        nds: found.nds,
+        cds: found.cds,
+        better: with(Verdict::Better),
+        worse: with(Verdict::Worse),
+        classes: found.classes.clone(),
+        changes,
+    };
+    let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: None, of };
+    printer.record("summary", &summary)?;
+    report::lines(&found, &summary.of).iter().try_for_each(|line| printer.text(line))?;
+    match summary.of.worse {
+        Some(worse) if worse > 0 => Err(Failure::No(format!("--compare: {worse} of the boxes became worse"))),
+        _ => Ok(()),
+    }
+}
+
+/// Reads boxes; `truth` has the files that predictions of KITTI must have too.
+fn boxes(path: &Path, truth: Option<&Path>, args: &DetectionsArgs) -> Result<Detections, IoError> {
+    let limits = args.memory.limits();
+    match args.protocol {
+        Protocol::NuScenes => read_nuscenes(path, &limits),
+        Protocol::Argoverse2 => read_argoverse(path, &limits),
+        Protocol::KittiR40 | Protocol::KittiR11 => {
+            truth.map_or(Ok(()), |truth| check_same_kitti_files(path, truth))?;
+            read_kitti(path, &limits)
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! `pointmill evaluate detections`: how good 3D boxes are.
+
+mod command;
+pub(crate) mod records;
+mod report;
+
+pub(crate) use command::{DetectionsArgs, run};

@@ -1,0 +1,294 @@
+//! KITTI's object benchmark, as `evaluate_object.cpp` of its devkit, with 11 or 40 recalls.
+
+use crate::curve::mean;
+use crate::evaluate::Protocol;
+use crate::report::{AveragePrecision, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};
+use crate::rows::{ClassRows, Frames};
+use pointmill_core::boxes::{iou_bev, iou_volume};
+use pointmill_io::detections::{Detections, ImageBox};
+use rayon::prelude::*;
+
+/// The classes, the least overlap of a match, and the class whose boxes count neither way.
+const CLASSES: [(&str, f64, &str); 3] =
+    [("Car", 0.7, "Van"), ("Pedestrian", 0.5, "Person_sitting"), ("Cyclist", 0.5, "")];
+/// Regions of the image in which labels are not complete.
+const DONT_CARE: &str = "DontCare";
+/// The recalls of a curve: 0, 1/40, .. 1.
+const RECALLS: usize = 41;
+
+impl Level {
+    /// The least height in pixels, the largest occlusion and truncation.
+    const fn bounds(self) -> [f64; 3] {
+        match self {
+            Self::Easy => [40.0, 0.0, 0.15],
+            Self::Moderate => [25.0, 1.0, 0.3],
+            Self::Hard => [25.0, 2.0, 0.5],
+        }
+    }
+
+    /// Whether a box of the truth counts.
+    fn counts(self, image: &ImageBox) -> bool {
+        let [height, occlusion, truncation] = self.bounds();
+        // The devkit requires more than the least height of the truth, and of predictions as much.
+        height_of(image) > height && image.occlusion <= occlusion && image.truncation <= truncation
+    }
+
+    /// Whether a prediction is too small to count.
+    fn is_small(self, image: &ImageBox) -> bool {
+        height_of(image) < self.bounds()[0]
+    }
+}
+
+fn height_of(image: &ImageBox) -> f64 {
+    image.corners[3] - image.corners[1]
+}
+
+pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames, protocol: Protocol) -> DetectionReport {
+    let cases: Vec<_> =
+        CLASSES.into_iter().flat_map(|class| Metric::ALL[..3].iter().map(move |&metric| (class, metric))).collect();
+    let found = cases.par_iter().map(|&(class, metric)| of_class(sides, frames, protocol, class, metric));
+    let precisions: Vec<AveragePrecision> = found.collect::<Vec<_>>().into_iter().flatten().collect();
+    let moderate = |of: &&AveragePrecision| of.metric == Metric::Volume && of.level == Some(Level::Moderate);
+    let aps: Vec<f64> = precisions.iter().filter(moderate).filter_map(|of| of.ap).collect();
+    DetectionReport {
+        protocol,
+        frames: frames.count,
+        precisions,
+        classes: vec![],
+        mean_ap: (!aps.is_empty()).then(|| mean(&aps)),
+        errors: Errors::default(),
+        nds: None,
+        cds: None,
+    }
+}
+
+/// The rows of a frame that matter for a class, and their overlaps by one metric.
+struct Frame {
+    /// The rows of the truth and whether they are of the class, not of its neighbour.
+    truth: Vec<(usize, bool)>,
+    /// The rows of the predictions and whether they are of the class. The devkit lets small
+    /// predictions of any class take a box of the truth.
+    found: Vec<(usize, bool)>,
+    /// For each row of the truth those of the predictions.
+    overlaps: Vec<f64>,
+    /// Whether a prediction lies in a region that is not labelled.
+    in_region: Vec<bool>,
+}
+
+/// The fates of a frame's rows, each with what it was matched with.
+type Fates = Vec<(Fate, Option<usize>)>;
+
+fn of_class(
+    [predictions, truth]: [&Detections; 2],
+    frames: &Frames,
+    protocol: Protocol,
+    (class, threshold, neighbour): (&'static str, f64, &str),
+    metric: Metric,
+) -> Vec<AveragePrecision> {
+    let is_one = |of: &Detections, row: usize, name: &str| of.classes[of.class[row] as usize] == name;
+    let is_found = |row| is_one(predictions, row, class) || Level::Easy.is_small(&predictions.image[row]);
+    let found = ClassRows::of(predictions, frames, 0, is_found);
+    let wanted = ClassRows::of(truth, frames, 1, |row| is_one(truth, row, class) || is_one(truth, row, neighbour));
+    let regions = ClassRows::of_class(truth, frames, 1, DONT_CARE);
+    let overlap = |row: usize, other: usize| match metric {
+        Metric::Bev => iou_bev(&predictions.boxes[row], &truth.boxes[other]),
+        Metric::Volume => iou_volume(&predictions.boxes[row], &truth.boxes[other]),
+        Metric::Bbox | Metric::Distance => overlap_of_images(&predictions.image[row], &truth.image[other]),
+    };
+    let in_region = |frame: usize, row: usize| {
+        let image = &predictions.image[row];
+        let region = |place: usize| &truth.image[regions.rows[place] as usize];
+        metric == Metric::Bbox
+            && regions.frame(frame).any(|place| intersection(image, region(place)) / area(image) > threshold)
+    };
+    let frame = |frame: usize| {
+        let rows = |rows: &ClassRows, of: &Detections| -> Vec<(usize, bool)> {
+            let row = |place: usize| rows.rows[place] as usize;
+            rows.frame(frame).map(|place| (row(place), is_one(of, row(place), class))).collect()
+        };
+        let (found, truth) = (rows(&found, predictions), rows(&wanted, truth));
+        let overlaps = truth.iter().flat_map(|&(other, _)| found.iter().map(move |&(row, _)| overlap(row, other)));
+        let in_region = found.iter().map(|&(row, _)| in_region(frame, row));
+        Frame { overlaps: overlaps.collect(), in_region: in_region.collect(), truth, found }
+    };
+    let rows: Vec<Frame> = (0..frames.count).map(frame).collect();
+    let all = [(0, predictions), (1, truth)].map(|(side, of)| ClassRows::of_class(of, frames, side, class));
+    let of_level = |&level: &Level| {
+        let matcher = Matcher { predictions, truth, level, threshold };
+        let mut scores = vec![];
+        rows.iter().for_each(|frame| matcher.take_scores(frame, &mut scores));
+        let count: usize = rows.iter().map(|frame| frame.truth.iter().filter(|row| matcher.counts(row)).count()).sum();
+        let precision = |least: f64| {
+            let (mut trues, mut falses) = (0, 0);
+            for (fate, _) in rows.iter().flat_map(|frame| matcher.fates(frame, least)[0].clone()) {
+                trues += usize::from(fate == Fate::True);
+                falses += usize::from(fate == Fate::False);
+            }
+            if trues > 0 { f64::from(trues as u32) / f64::from((trues + falses) as u32) } else { 0.0 }
+        };
+        let curve: Vec<f64> = thresholds(scores, count as f64).into_iter().map(precision).collect();
+        let mut fates = [all[0].fates(Fate::Ignored), all[1].fates(Fate::Ignored)];
+        for frame in &rows {
+            let sides = matcher.fates(frame, f64::NEG_INFINITY);
+            for ((fates, of_frame), rows) in fates.iter_mut().zip(sides).zip([&frame.found, &frame.truth]) {
+                for (&(row, _), (fate, other)) in rows.iter().zip(of_frame) {
+                    if let Ok(place) = fates.binary_search_by_key(&(row as u32), |fate| fate.row) {
+                        fates[place] = RowFate { row: row as u32, fate, other: other.map(|row| row as u32) };
+                    }
+                }
+            }
+        }
+        let [found, wanted] = fates;
+        AveragePrecision {
+            class,
+            metric,
+            threshold,
+            level: Some(level),
+            ap: (count > 0).then(|| average(curve, protocol)),
+            counts: Counts::of(&found, &wanted),
+            predictions: found,
+            truth: wanted,
+        }
+    };
+    Level::ALL.iter().map(of_level).collect()
+}
+
+/// Matches the rows of frames at a level.
+struct Matcher<'d> {
+    predictions: &'d Detections,
+    truth: &'d Detections,
+    level: Level,
+    threshold: f64,
+}
+
+impl Matcher<'_> {
+    /// Whether a row of the truth counts.
+    fn counts(&self, &(row, is_one): &(usize, bool)) -> bool {
+        is_one && self.level.counts(&self.truth.image[row])
+    }
+
+    /// The predictions that may be matched with a row of the truth: their places and overlaps.
+    fn candidates(&self, frame: &Frame, other: usize) -> impl Iterator<Item = (usize, f64)> {
+        let overlaps = &frame.overlaps[other * frame.found.len()..];
+        let is_one = |&place: &usize| frame.found[place].1 || self.is_small(frame, place);
+        (0..frame.found.len()).filter(is_one).map(|place| (place, overlaps[place])).filter(|of| of.1 > self.threshold)
+    }
+
+    /// Whether a prediction is too small to count.
+    fn is_small(&self, frame: &Frame, place: usize) -> bool {
+        self.level.is_small(&self.predictions.image[frame.found[place].0])
+    }
+
+    /// Adds the scores of predictions that are objects, if each object takes the prediction of the
+    /// highest score.
+    fn take_scores(&self, frame: &Frame, scores: &mut Vec<f64>) {
+        let score = |place: usize| self.predictions.scores[frame.found[place].0];
+        let mut is_taken = vec![false; frame.found.len()];
+        for (other, row) in frame.truth.iter().enumerate() {
+            let mut best: Option<usize> = None;
+            for (place, _) in self.candidates(frame, other).filter(|&(place, _)| !is_taken[place]) {
+                if best.is_none_or(|best| score(place) > score(best)) {
+                    best = Some(place);
+                }
+            }
+            if let Some(best) = best {
+                is_taken[best] = true;
+                if self.counts(row) && !self.is_small(frame, best) {
+                    scores.push(score(best));
+                }
+            }
+        }
+    }
+
+    /// The fates of predictions of at least this score, if each object takes the one of the largest
+    /// overlap, and of the truth. A small prediction is taken only if no other is there.
+    fn fates(&self, frame: &Frame, least: f64) -> [Fates; 2] {
+        let fate = |place: usize| {
+            let (row, is_one) = frame.found[place];
+            let counts = is_one && !self.is_small(frame, place) && !frame.in_region[place];
+            (if counts && self.predictions.scores[row] >= least { Fate::False } else { Fate::Ignored }, None)
+        };
+        let mut found: Fates = (0..frame.found.len()).map(fate).collect();
+        let (mut truth, mut is_taken): (Fates, _) = (vec![], vec![false; frame.found.len()]);
+        for (other, row) in frame.truth.iter().enumerate() {
+            let mut best: Option<(usize, f64, bool)> = None;
+            for (place, overlap) in self.candidates(frame, other) {
+                if is_taken[place] || self.predictions.scores[frame.found[place].0] < least {
+                    continue;
+                }
+                let is_small = self.is_small(frame, place);
+                let is_better = |(_, most, was_small)| !is_small && (was_small || overlap > most);
+                if best.is_none_or(is_better) {
+                    best = Some((place, overlap, is_small));
+                }
+            }
+            let counts = self.counts(row);
+            truth.push(match best {
+                None => (if counts { Fate::Missed } else { Fate::Ignored }, None),
+                Some((place, _, is_small)) => {
+                    is_taken[place] = true;
+                    let fate = if counts && !is_small { Fate::True } else { Fate::Ignored };
+                    found[place] = (fate, Some(row.0));
+                    (fate, Some(frame.found[place].0))
+                }
+            });
+        }
+        [found, truth]
+    }
+}
+
+/// The scores at which the recalls 0, 1/40, .. are reached, of true predictions among `count` objects:
+/// each recall takes the prediction whose recall is nearest. Where objects are few, a prediction has
+/// several recalls.
+fn thresholds(mut scores: Vec<f64>, count: f64) -> Vec<f64> {
+    scores.sort_by(|a, b| b.total_cmp(a));
+    let (mut found, mut recall) = (vec![], 0.0);
+    for (i, &score) in scores.iter().enumerate() {
+        let here = (i + 1) as f64 / count;
+        if i + 1 < scores.len() {
+            let next = (i + 2) as f64 / count;
+            while found.len() < RECALLS && next - recall >= recall - here {
+                found.push(score);
+                recall += 1.0 / 40.0;
+            }
+        } else {
+            // The last prediction has one recall at least, as in the devkit, and all that it reaches;
+            // a sum of fortieths may be a little above.
+            loop {
+                found.push(score);
+                recall += 1.0 / 40.0;
+                if found.len() >= RECALLS || recall > here + 1e-9 {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The mean of the precisions, each the best at its recall or a higher one.
+fn average(mut curve: Vec<f64>, protocol: Protocol) -> f64 {
+    curve.resize(RECALLS, 0.0);
+    for i in (1..RECALLS).rev() {
+        curve[i - 1] = curve[i - 1].max(curve[i]);
+    }
+    let sampled: Vec<f64> = match protocol {
+        Protocol::KittiR11 => curve.into_iter().step_by(4).collect(),
+        _ => curve.split_off(1),
+    };
+    mean(&sampled)
+}
+
+fn intersection(a: &ImageBox, b: &ImageBox) -> f64 {
+    let side = |i: usize| a.corners[i + 2].min(b.corners[i + 2]) - a.corners[i].max(b.corners[i]);
+    if side(0) > 0.0 && side(1) > 0.0 { side(0) * side(1) } else { 0.0 }
+}
+
+fn area(image: &ImageBox) -> f64 {
+    (image.corners[2] - image.corners[0]) * height_of(image)
+}
+
+fn overlap_of_images(a: &ImageBox, b: &ImageBox) -> f64 {
+    let inside = intersection(a, b);
+    if inside > 0.0 { inside / (area(a) + area(b) - inside) } else { 0.0 }
+}

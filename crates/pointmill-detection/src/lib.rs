@@ -1,0 +1,39 @@
+//! How good 3D detections are, by the protocols of KITTI, nuScenes and Argoverse 2.
+//!
+//! [`evaluate`] compares predictions with the truth. Its [`DetectionReport`] has the average
+//! precisions of the protocol, and says of every box whether it was a hit, false, missed or ignored.
+//! [`compare`] lists the boxes whose fate changed between two reports: a gate for a change of a
+//! detector.
+//!
+//! ```
+//! use pointmill_detection::{DetectionParams, Protocol, evaluate};
+//! use pointmill_io::detections::read_kitti;
+//! let folder = std::env::temp_dir().join(format!("pointmill-boxes-{}", std::process::id()));
+//! std::fs::create_dir_all(&folder).unwrap();
+//! let label = "Car 0 0 -1.7 602.4 174.2 684.8 236.8 1.61 1.66 3.20 0.83 1.67 20.43 -1.74\n";
+//! std::fs::write(folder.join("000000.txt"), label).unwrap();
+//! let truth = read_kitti(&folder, &Default::default()).unwrap();
+//! let report = evaluate(&truth, &truth, &DetectionParams { protocol: Protocol::KittiR40 }).unwrap();
+//! assert_eq!(report.mean_ap, Some(1.0));
+//! # std::fs::remove_dir_all(&folder).ok();
+//! ```
+#![forbid(unsafe_code)]
+
+mod argoverse;
+mod compare;
+mod curve;
+mod evaluate;
+mod kitti;
+mod nuscenes;
+mod report;
+mod rows;
+
+pub use compare::{Change, Verdict, compare};
+pub use evaluate::{DetectionParams, Protocol, evaluate};
+pub use pointmill_io::detections::Detections;
+pub use report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

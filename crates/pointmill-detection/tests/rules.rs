@@ -1,0 +1,190 @@
+//! Rules that hold for every protocol: the truth against itself, fates, changes, refusals.
+
+use pointmill_detection::{DetectionParams, DetectionReport, Detections, Fate, Protocol, Verdict, compare, evaluate};
+use pointmill_io::Limits;
+use pointmill_io::detections::{BoxState, ImageBox, read_kitti};
+use std::fs;
+
+/// A box and its score.
+type Scored = ([f64; 7], f64);
+
+/// Boxes of cars, one frame after another, each a name and its rows.
+fn cars(frames: &[(&str, &[Scored])]) -> Detections {
+    let mut out = Detections { splits: vec![0], ..Detections::default() };
+    out.classes = ["car", "Car", "REGULAR_VEHICLE"].map(str::to_owned).into();
+    for (name, rows) in frames {
+        for &(row, score) in *rows {
+            out.boxes.push(row);
+            out.scores.push(score);
+            out.class.push(0);
+            out.num_points.push(5);
+            out.image
+                .push(ImageBox { corners: [10.0 * row[1], 0.0, 10.0 * row[1] + 50.0, 60.0], ..ImageBox::default() });
+            out.states.push(BoxState { velocity: [0.0; 2], attribute: None, from_ego: None });
+        }
+        out.frames.push((*name).to_owned());
+        out.splits.push(out.boxes.len());
+    }
+    out
+}
+
+/// The same boxes with the class's name of a protocol.
+fn of(protocol: Protocol, boxes: &Detections) -> Detections {
+    let class = match protocol {
+        Protocol::NuScenes => 0,
+        Protocol::Argoverse2 => 2,
+        _ => 1,
+    };
+    Detections { class: vec![class; boxes.len()], ..boxes.clone() }
+}
+
+fn run(protocol: Protocol, predictions: &Detections, truth: &Detections) -> DetectionReport {
+    evaluate(&of(protocol, predictions), &of(protocol, truth), &DetectionParams { protocol }).unwrap()
+}
+
+fn car(x: f64, y: f64) -> [f64; 7] {
+    [x, y, 0.0, 4.0, 1.8, 1.5, 0.3]
+}
+
+/// Also where objects are fewer than the recalls, at any yaw, and where all scores are equal.
+#[test]
+fn truth_against_itself_is_perfect() {
+    for count in [1, 2, 7, 20, 39, 40, 41, 42, 60, 80, 123, 400] {
+        let rows: Vec<_> =
+            (0..count).map(|i| ([20.0, 10.0 * i as f64, 0.1, 4.0, 1.8, 1.5, 0.37 * i as f64 - 9.0], 1.0)).collect();
+        let truth = cars(&[("a", &rows)]);
+        for protocol in [Protocol::KittiR40, Protocol::KittiR11] {
+            let found = run(protocol, &truth, &truth);
+            let aps: Vec<_> = found.precisions.iter().filter(|of| of.class == "Car").map(|of| of.ap).collect();
+            assert_eq!(aps, [Some(1.0); 9], "{protocol} {count}");
+            assert!(found.precisions.iter().filter(|of| of.class != "Car").all(|of| of.ap.is_none()));
+        }
+    }
+}
+
+/// The recalls of few objects: a half of them found, without a false box, is half the average.
+#[test]
+fn kitti_of_few_objects_counts_the_recalls_that_are_reached() {
+    let rows: Vec<_> = (0..10).map(|i| (car(20.0, 10.0 * f64::from(i)), 1.0)).collect();
+    let (truth, half) = (cars(&[("a", &rows)]), cars(&[("a", &rows[..5])]));
+    let found = run(Protocol::KittiR40, &half, &truth);
+    assert_eq!(found.mean_ap, Some(0.5));
+    assert_eq!(run(Protocol::KittiR11, &half, &truth).mean_ap, Some(6.0 / 11.0));
+}
+
+#[test]
+fn boxes_have_the_fates_of_their_matches() {
+    let truth = cars(&[("a", &[(car(10.0, 0.0), 1.0), (car(20.0, 0.0), 1.0)]), ("b", &[(car(10.0, 0.0), 1.0)])]);
+    // A hit, a second box of that object, one far from all, and none in the frame `b`.
+    let found = cars(&[("a", &[(car(10.1, 0.0), 0.9), (car(10.2, 0.0), 0.8), (car(30.0, 20.0), 0.7)]), ("b", &[])]);
+    for protocol in [Protocol::KittiR40, Protocol::NuScenes, Protocol::Argoverse2] {
+        let report = run(protocol, &found, &truth);
+        let chosen = report.precisions.iter().find(|of| !of.predictions.is_empty() && of.metric.as_str() != "bbox");
+        let chosen = chosen.unwrap();
+        let fates: Vec<_> = chosen.predictions.iter().map(|row| row.fate).collect();
+        assert_eq!(fates, [Fate::True, Fate::False, Fate::False], "{protocol}");
+        let fates: Vec<_> = chosen.truth.iter().map(|row| (row.fate, row.other)).collect();
+        assert_eq!(fates, [(Fate::True, Some(0)), (Fate::Missed, None), (Fate::Missed, None)], "{protocol}");
+        assert_eq!(chosen.predictions[0].other, Some(0));
+    }
+}
+
+/// Among equal scores the first row is matched first.
+#[test]
+fn ties_have_the_order_of_rows() {
+    let truth = cars(&[("a", &[(car(10.0, 0.0), 1.0)])]);
+    let found = cars(&[("a", &[(car(10.3, 0.0), 0.5), (car(10.0, 0.0), 0.5)])]);
+    for protocol in [Protocol::NuScenes, Protocol::Argoverse2] {
+        let report = run(protocol, &found, &truth);
+        let chosen = report.precisions.iter().find(|of| !of.predictions.is_empty()).unwrap();
+        assert_eq!(chosen.predictions[0].fate, Fate::True, "{protocol}");
+        assert_eq!(chosen.predictions[1].fate, Fate::False, "{protocol}");
+    }
+}
+
+#[test]
+fn changes_are_those_of_boxes_that_were_hit_or_false() {
+    let truth = cars(&[("a", &[(car(10.0, 0.0), 1.0), (car(20.0, 0.0), 1.0)])]);
+    let before = cars(&[("a", &[(car(10.0, 0.0), 0.9), (car(30.0, 20.0), 0.8), (car(40.0, 9.0), 0.7)])]);
+    let after = cars(&[("a", &[(car(20.0, 0.0), 0.9), (car(30.5, 20.0), 0.8), (car(0.0, 30.0), 0.7)])]);
+    for protocol in [Protocol::KittiR40, Protocol::NuScenes, Protocol::Argoverse2] {
+        let [truth, before, after] = [&truth, &before, &after].map(|boxes| of(protocol, boxes));
+        let reports = [&before, &after].map(|boxes| run(protocol, boxes, &truth));
+        let changes = compare([&reports[0], &reports[1]], [&before, &after], &truth).unwrap();
+        let told: Vec<_> = changes.iter().map(|of| (of.row, of.before, of.after, of.verdict)).collect();
+        let (hit, missed, wrong) = (Some(Fate::True), Some(Fate::Missed), Some(Fate::False));
+        let wanted = [
+            (0, hit, missed, Verdict::Worse),
+            (1, missed, hit, Verdict::Better),
+            (2, None, wrong, Verdict::Worse),
+            (2, wrong, None, Verdict::Better),
+        ];
+        assert_eq!(told, wanted, "{protocol}");
+        assert_eq!(compare([&reports[0], &reports[0]], [&before, &before], &truth).unwrap(), []);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_report() {
+    let rows: Vec<_> =
+        (0..90).map(|i| (car(f64::from(i % 9) * 7.0, f64::from(i / 9) * 5.0), f64::from(i % 7))).collect();
+    let moved: Vec<_> = rows
+        .iter()
+        .map(|&(row, score)| ([row[0] + 0.3 * score, row[1], row[2], row[3], row[4], row[5], row[6]], score))
+        .collect();
+    let (truth, found) = (cars(&[("a", &rows)]), cars(&[("a", &moved)]));
+    for &protocol in Protocol::ALL {
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(protocol, &found, &truth))
+        };
+        assert_eq!(with(1), with(3), "{protocol}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let good = of(Protocol::NuScenes, &cars(&[("a", &[(car(10.0, 0.0), 0.5)])]));
+    let error = |change: &dyn Fn(&mut Detections)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        evaluate(&bad, &good, &DetectionParams { protocol: Protocol::NuScenes }).unwrap_err().to_string()
+    };
+    for (told, wanted) in [
+        (error(&|b| b.scores.clear()), "predictions: scores: expected 1 rows, as boxes, got 0 rows"),
+        (error(&|b| b.scores[0] = f64::NAN), "predictions: row 0: score: expected a finite number, got NaN"),
+        (error(&|b| b.boxes[0][3] = -1.0), "predictions: row 0: box: dx: expected 0e0 to 1e7, got -1e0"),
+        (error(&|b| b.boxes[0][6] = 1e9), "predictions: row 0: box: yaw: expected "),
+        (error(&|b| b.class[0] = 9), "predictions: row 0: class: expected less than 3, got 9"),
+        (error(&|b| b.splits[0] = 1), "predictions: splits: expected 2 numbers that ascend from 0 to 1, got 2 numbers"),
+        (
+            error(&|b| b.states.clear()),
+            "predictions: states: expected 1 rows, which the protocol nuscenes needs, got none",
+        ),
+        (error(&|b| b.frames[0] = "b".into()), "predictions: samples: expected `a`, as the other side has"),
+    ] {
+        assert!(told.starts_with(wanted), "{told}");
+    }
+}
+
+#[test]
+fn regions_and_neighbours_count_neither_way() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in ["pred", "truth"] {
+        fs::create_dir(folder.path().join(part)).unwrap();
+    }
+    let line = |class: &str, left: f64, x: f64, score: &str| {
+        format!("{class} 0 0 0 {left} 100 {} 200 1.5 1.6 3.9 {x} 1.6 20 0.1{score}\n", left + 90.0)
+    };
+    let truth = line("Car", 0.0, 0.0, "") + &line("Van", 200.0, 6.0, "") + &line("DontCare", 400.0, 0.0, "");
+    let found = line("Car", 0.0, 0.0, " 0.9") + &line("Car", 200.0, 6.0, " 0.8") + &line("Car", 401.0, 12.0, " 0.7");
+    fs::write(folder.path().join("truth/1.txt"), truth).unwrap();
+    fs::write(folder.path().join("pred/1.txt"), found).unwrap();
+    let [found, truth] =
+        ["pred", "truth"].map(|part| read_kitti(folder.path().join(part), &Limits::default()).unwrap());
+    let report = evaluate(&found, &truth, &DetectionParams::default()).unwrap();
+    let fates = |at: usize| report.precisions[at].predictions.iter().map(|row| row.fate).collect::<Vec<_>>();
+    // The region is one of the image: seen from above the third box is false.
+    assert_eq!(fates(0), [Fate::True, Fate::Ignored, Fate::Ignored]);
+    assert_eq!(fates(3), [Fate::True, Fate::Ignored, Fate::False]);
+}

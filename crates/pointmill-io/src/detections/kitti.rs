@@ -1,0 +1,207 @@
+//! KITTI's text: labels and results of objects, labels of tracking, and the detections that AB3DMOT
+//! ships.
+
+use super::check::{Wrong, check_box, class_of, error, finite, listed, stem};
+use super::{Detections, ImageBox, read_bytes};
+use crate::error::{IoError, excerpt};
+use crate::fault::bail;
+use crate::limits::Limits;
+use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::FRAC_PI_2;
+use std::path::{Path, PathBuf};
+
+/// The classes of KITTI. Labels of tracking call a sitting person `Person`.
+const CLASSES: [&str; 9] =
+    ["Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare"];
+const PERSON_SITTING: u32 = 4;
+const DONT_CARE: u32 = 8;
+
+/// How the words of a line are to be read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Layout {
+    /// class truncation occlusion alpha, 4 of the image, h w l x y z ry, perhaps a score; the file
+    /// is a frame.
+    Object,
+    /// The same behind the frame and the track.
+    Tracking,
+    /// frame, type, 4 of the image, score, h w l x y z ry, alpha, with commas.
+    Ab3dmot,
+}
+
+/// A box of a line, its frame within the file, its class.
+struct Line {
+    frame: Option<u64>,
+    class: u32,
+    row: [f64; 7],
+    score: f64,
+    image: ImageBox,
+}
+
+/// Reads the boxes of a file of KITTI, or of all `.txt` files of a folder.
+///
+/// Three layouts are told apart by the words of the first line: 15 or 16 words are labels or results
+/// of objects, whose file is one frame; 17 or 18 are labels of tracking; 15 with commas are detections
+/// as AB3DMOT has them. A folder of folders has files of one name joined: AB3DMOT has a folder for
+/// each class. A box without a score has the score 1.
+///
+/// **Units and frames**: metres and radians. KITTI's camera (x right, y down, z forward) becomes x
+/// forward, y left, z up, and the centre of the bottom the centre of the box. Boxes of `DontCare` are
+/// zeros; they count in the image alone.
+///
+/// **Order**: in a folder a frame is named after its file, `000012`, or its file and number,
+/// `0006/000012`. In a single file it has the number, or is `000000`, so that names of files need not
+/// agree.
+///
+/// # Errors
+/// A line with another number of words, a class that KITTI does not have, a number that is not finite,
+/// a negative extent; each with the number of the line. A folder without `.txt` files.
+pub fn read_kitti(path: impl AsRef<Path>, limits: &Limits) -> Result<Detections, IoError> {
+    let mut frames: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    let path = path.as_ref();
+    let is_folder = path.is_dir();
+    for file in files(path)? {
+        read_file(&file, is_folder, limits, &mut frames)?;
+    }
+    let mut out = Detections { classes: CLASSES.map(str::to_owned).into(), ..Detections::default() };
+    for (name, lines) in frames {
+        for line in lines {
+            out.class.push(line.class);
+            out.boxes.push(line.row);
+            out.scores.push(line.score);
+            out.image.push(line.image);
+        }
+        out.end_frame(name);
+    }
+    Ok(out.sorted())
+}
+
+/// Checks that two paths are files, or folders that have files of the same names.
+///
+/// # Errors
+/// A file beside a folder, or the first file that only one side has.
+pub fn check_same_kitti_files(predictions: &Path, truth: &Path) -> Result<(), IoError> {
+    match [predictions, truth].map(Path::is_dir) {
+        [true, true] => {}
+        [false, true] => bail!(predictions, InvalidArgument, "predictions", "a folder, as the truth is", "a file"),
+        [true, false] => bail!(predictions, InvalidArgument, "predictions", "a file, as the truth is", "a folder"),
+        [false, false] => return Ok(()),
+    }
+    let names = |path: &Path| Ok::<BTreeSet<_>, IoError>(files(path)?.iter().map(|file| stem(file)).collect());
+    let (found, wanted) = (names(predictions)?, names(truth)?);
+    for (path, here, there) in [(predictions, &found, &wanted), (truth, &wanted, &found)] {
+        if let Some(name) = there.difference(here).next() {
+            let told = format!("a file {name}.txt, as the other side has; an empty one has no boxes");
+            bail!(path, MissingField, "files", told, "none");
+        }
+    }
+    Ok(())
+}
+
+/// The files of a path.
+fn files(path: &Path) -> Result<Vec<PathBuf>, IoError> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let is_text = |path: &PathBuf| path.extension().is_some_and(|e| e == "txt") && !path.is_dir();
+    let inside = listed(path)?;
+    let mut found: Vec<_> = inside.iter().filter(|path| is_text(path)).cloned().collect();
+    if found.is_empty() {
+        for folder in inside.iter().filter(|path| path.is_dir()) {
+            found.extend(listed(folder)?.into_iter().filter(is_text));
+        }
+    }
+    if found.is_empty() {
+        bail!(path, MissingField, "files", "files named *.txt, or folders of them", "none");
+    }
+    Ok(found)
+}
+
+fn read_file(
+    path: &Path,
+    in_folder: bool,
+    limits: &Limits,
+    frames: &mut BTreeMap<String, Vec<Line>>,
+) -> Result<(), IoError> {
+    let bytes = read_bytes(path, limits)?;
+    let (name, mut first) = (if in_folder { stem(path) } else { "000000".into() }, None);
+    let name_of = |frame: u64| if in_folder { format!("{name}/{frame:06}") } else { format!("{frame:06}") };
+    for (i, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        let place = format!("line {}", i + 1);
+        let Ok(text) = str::from_utf8(line) else { bail!(path, BadValue, place, "text", excerpt(line)) };
+        let words: Vec<&str> = if text.contains(',') {
+            text.split(',').map(str::trim).collect()
+        } else {
+            text.split_whitespace().collect()
+        };
+        if words.is_empty() {
+            continue;
+        }
+        let layout = match (words.len(), text.contains(',')) {
+            (15 | 16, false) => Layout::Object,
+            (17 | 18, false) => Layout::Tracking,
+            (15, true) => Layout::Ab3dmot,
+            (n, _) => bail!(path, BadValue, place, "15 to 18 words, or 15 with commas", "{n} words"),
+        };
+        if *first.get_or_insert((layout, words.len())) != (layout, words.len()) {
+            let wanted = format!("{} words, as in the first line", first.map_or(0, |(_, words)| words));
+            bail!(path, BadValue, place, wanted, ("{} words", words.len()));
+        }
+        let line = parse(&words, layout).map_err(|wrong| error(path, &place, wrong))?;
+        let frame = line.frame.map_or_else(|| name.clone(), name_of);
+        frames.entry(frame).or_default().push(line);
+    }
+    if first.is_none() {
+        // A frame without boxes, if files are frames.
+        frames.entry(name).or_default();
+    }
+    Ok(())
+}
+
+fn parse(words: &[&str], layout: Layout) -> Result<Line, Wrong> {
+    let number = |name: &str, at: usize| {
+        let wrong = |_| (name.to_owned(), "a number".to_owned(), format!("`{}`", words[at]));
+        finite(name, words[at].parse::<f64>().map_err(wrong)?)
+    };
+    let numbers = |name: &str, at: usize| {
+        Ok::<[f64; 4], Wrong>([number(name, at)?, number(name, at + 1)?, number(name, at + 2)?, number(name, at + 3)?])
+    };
+    let frame = |at: usize| {
+        let number = words[at].parse().ok().filter(|&number: &u64| number < 1_000_000_000);
+        number.ok_or_else(|| ("frame".to_owned(), "a whole number below 1e9".to_owned(), format!("`{}`", words[at])))
+    };
+    let (frame, class, at) = match layout {
+        Layout::Object => (None, words[0], 1),
+        Layout::Tracking => (Some(frame(0)?), words[2], 3),
+        Layout::Ab3dmot => (Some(frame(0)?), words[1], 2),
+    };
+    let class = match (layout, class) {
+        (Layout::Ab3dmot, "1") => "Pedestrian",
+        (Layout::Ab3dmot, "2") => "Car",
+        (Layout::Ab3dmot, "3") => "Cyclist",
+        (Layout::Ab3dmot, other) => {
+            let wanted = "1 (Pedestrian), 2 (Car) or 3 (Cyclist)";
+            return Err(("type".into(), wanted.into(), format!("`{other}`")));
+        }
+        (_, name) => name,
+    };
+    let class = if class == "Person" { PERSON_SITTING } else { class_of(&CLASSES, class)? };
+    let (seen, image, sizes, score) = match layout {
+        Layout::Ab3dmot => ([0.0; 2], at, at + 5, Some(at + 4)),
+        _ => ([number("truncation", at)?, number("occlusion", at + 1)?], at + 3, at + 7, Some(at + 14)),
+    };
+    let corners = numbers("image box", image)?;
+    if corners[2] < corners[0] || corners[3] < corners[1] {
+        let got = format!("{corners:?}");
+        return Err(("image box".into(), "left <= right and top <= bottom".into(), got));
+    }
+    let score = match score.filter(|&at| at < words.len()) {
+        Some(at) => number("score", at)?,
+        None => 1.0,
+    };
+    let [h, w, l, x] = numbers("box", sizes)?;
+    let [y, z, ry] = [number("box", sizes + 4)?, number("box", sizes + 5)?, number("box", sizes + 6)?];
+    let row = if class == DONT_CARE { [0.0; 7] } else { [z, -x, 0.5 * h - y, l, w, h, -ry - FRAC_PI_2] };
+    check_box(&row)?;
+    let image = ImageBox { corners, truncation: seen[0], occlusion: seen[1] };
+    Ok(Line { frame, class, row, score, image })
+}
