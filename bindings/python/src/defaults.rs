@@ -3,6 +3,7 @@
 
 use crate::files::default_options;
 use crate::keywords::Keywords;
+use pointmill::boxes::{IouParams, NmsParams};
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};
 use pointmill::roi_pool::RoiPoolParams;
@@ -18,6 +19,8 @@ use pyo3::types::PyDict;
 pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("IcpParams", IcpParams::default().arguments(py)?)?;
+    all.set_item("IouParams", IouParams::default().arguments(py)?)?;
+    all.set_item("NmsParams", NmsParams::default().arguments(py)?)?;
     all.set_item("NdtParams", NdtParams::default().arguments(py)?)?;
     all.set_item("NdtAlignParams", NdtAlignParams::default().arguments(py)?)?;
     all.set_item("LocalizerParams", LocalizerParams::default().arguments(py)?)?;

@@ -3,6 +3,7 @@
 
 use crate::args::{List, named, numbers, whole};
 use crate::errors::{kind, value as refused};
+use pointmill::boxes::{IouKind, IouParams, NmsMetric, NmsParams};
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams};
@@ -70,6 +71,8 @@ keywords! {
     IcpParams {
         metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search,
     }
+    IouParams { kind, origin }
+    NmsParams { metric, threshold, score_threshold, pre_max, post_max, origin }
     NdtParams { covariance, min_points, eigen_ratio }
     NdtAlignParams { step_size, epsilon, max_iterations }
     LocalizerParams {
@@ -132,6 +135,8 @@ keyword! {
     Search: word, |word| word.as_str();
     Covariance: word, |word| word.as_str();
     CovarianceMethod: word, |word| word.as_str();
+    IouKind: word, |word| word.as_str();
+    NmsMetric: word, |word| word.as_str();
     PoolMode: word, |word| word.as_str();
     BoxOrigin: word, |word| word.as_str();
     RoiLayout: word, |word| word.as_str();

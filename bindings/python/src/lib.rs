@@ -8,6 +8,7 @@
 mod args;
 mod arrays;
 mod bag;
+mod boxes;
 mod cache;
 mod cloud;
 mod defaults;
@@ -63,6 +64,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::bag::{BagClouds, bag_topics, read_bag};
     #[pymodule_export]
+    use crate::boxes::{iou, nms, overlaps};
+    #[pymodule_export]
     use crate::deskew::deskew;
     #[pymodule_export]
     use crate::downsample::downsample;
@@ -94,6 +97,8 @@ mod _pointmill {
     #[pyfunction]
     fn clear_cache(py: Python<'_>) {
         detached(py, || {
+            crate::boxes::PAIRS.clear();
+            crate::boxes::NMS.clear();
             crate::downsample::CACHE.clear();
             crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();

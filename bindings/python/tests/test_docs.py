@@ -10,11 +10,11 @@ from conftest import torch_or_none
 import pointmill
 
 ROOT = pathlib.Path(__file__).parents[3]
-MODULES = ["pointmill._pointmill", "pointmill", "pointmill.ndt"]
+MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt"]
 PAGES = ["docs/python.md", "docs/coming_from.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
-    MODULES += ["pointmill.torch", "pointmill._scatter"]
-    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "_dynamic", "_generators")
+    MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter"]
+    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "_boxes", "_dynamic", "_generators", "_nms")
     MODULES += [f"pointmill.compat.{name}" for name in COMPAT]
 
 

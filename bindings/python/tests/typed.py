@@ -25,6 +25,12 @@ splits, indices = pointmill.points_in_boxes_all(pts, boxes)
 assert_type(pointmill.points_in_boxes_all(pts, boxes, layout="bits"), npt.NDArray[Any])
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits).report.points
 
+assert_type(pointmill.boxes.iou(boxes, boxes), npt.NDArray[Any])
+assert_type(pointmill.boxes.nms(boxes, [0.5, 0.7]), npt.NDArray[Any])
+assert_type(pointmill.boxes.nms(boxes, [0.5, 0.7], padded=True), tuple[npt.NDArray[Any], npt.NDArray[Any]])
+assert_type(pointmill.boxes.nms(boxes, [0.5, 0.7], row_splits=[0, 2]), tuple[npt.NDArray[Any], npt.NDArray[Any]])
+pointmill.boxes.nms(boxes, [0.5, 0.7], metric="area")  # type: ignore[call-overload]
+
 # Arrays of results are those of the library that was handed in.
 result = pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, mean="float32")
 assert_type(result.coords, npt.NDArray[Any])

@@ -13,7 +13,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from . import _html, ndt, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
+from . import _html, boxes, ndt, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
 from ._pointmill import Searcher as IcpSearcher
 from ._pointmill import Target as IcpTarget
 from ._pointmill import (
@@ -90,6 +90,7 @@ __all__ = [
     "Voxels",
     "__version__",
     "bag_topics",
+    "boxes",
     "clear_cache",
     "deskew",
     "downsample",

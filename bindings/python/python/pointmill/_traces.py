@@ -45,6 +45,18 @@ def _expect_tensor(name: str, value: Any) -> None:
         raise TypeError(f"{name}: expected a torch.Tensor (the functions of pointmill itself take other arrays), got {kind}")
 
 
+def _refuse_grad(name: str, tensor: Tensor, eager: bool) -> None:
+    if not eager and not torch.compiler.is_compiling():
+        _expect_tensor(name, tensor)
+        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+            raise ValueError(f"{name}: expected a tensor without a tangent (call detach() on it), got one with it")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise ValueError(
+            f"{name}: expected a tensor that does not require grad "
+            "(call detach() on it, or work under torch.no_grad()), got requires_grad=True"
+        )
+
+
 def _recorded() -> bool:
     """Whether a call that is not eager becomes an operator: where a graph is made of it, and nothing is differentiated or batched meanwhile."""
     if torch.compiler.is_compiling() or not _transformed():

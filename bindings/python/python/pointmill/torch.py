@@ -18,30 +18,21 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from . import _pointmill
+from ._boxes import boxes_iou, nms
 from ._scatter import scatter, segment_csr
-from ._traces import _eager, _each, _expect_tensor, _is_batched, _recorded, _transforms
+from ._traces import _eager, _each, _expect_tensor, _is_batched, _recorded, _refuse_grad, _transforms
 
 __all__ = [
     "RoIAwarePool3d",
     "Voxelization",
+    "boxes_iou",
+    "nms",
     "points_in_boxes_part",
     "roi_aware_pool3d",
     "scatter",
     "segment_csr",
     "voxelize",
 ]
-
-
-def _refuse_grad(name: str, tensor: Tensor, eager: bool) -> None:
-    if not eager and not torch.compiler.is_compiling():
-        _expect_tensor(name, tensor)
-        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
-            raise ValueError(f"{name}: expected a tensor without a tangent (call detach() on it), got one with it")
-    if tensor.requires_grad and torch.is_grad_enabled():
-        raise ValueError(
-            f"{name}: expected a tensor that does not require grad "
-            "(call detach() on it, or work under torch.no_grad()), got requires_grad=True"
-        )
 
 
 # Voxelization

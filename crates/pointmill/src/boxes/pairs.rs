@@ -54,6 +54,11 @@ impl OverlapLists {
         (&self.i, &self.j, &self.iou)
     }
 
+    /// The three buffers by value.
+    pub fn into_buffers(self) -> (Buffer<i32>, Buffer<i32>, Buffer<f32>) {
+        (self.i, self.j, self.iou)
+    }
+
     /// The three arrays on the host.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 - :mod:`pointmill.compat.mmcv`: ``mmcv.ops``
 - :mod:`pointmill.compat.mmdet3d`: ``mmdet3d.models.data_preprocessors.voxelize`` of mmdet3d 1.x
 - :mod:`pointmill.compat.bevfusion`: ``mmdet3d.ops.voxel`` of BEVFusion, whose coordinates are x, y, z
-- :mod:`pointmill.compat.pcdet`: ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils`` and the voxel generator of ``pcdet.datasets``
+- :mod:`pointmill.compat.centerpoint`: its circle NMS
+- :mod:`pointmill.compat.pcdet`: ``pcdet.ops.iou3d_nms.iou3d_nms_utils``, ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils`` and the voxel generator of ``pcdet.datasets``
 - :mod:`pointmill.compat.spconv`: ``spconv.pytorch.utils`` and ``spconv.utils``
 - :mod:`pointmill.compat.torch_scatter`: what detectors call of ``torch_scatter``
 

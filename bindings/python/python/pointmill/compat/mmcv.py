@@ -10,6 +10,9 @@ Equal bit by bit to mmcv on finite input:
 - the argmax and lists behind :class:`RoIAwarePool3d`, and so its result for ``mode="max"``, for points farther than rounding from the faces of boxes and voxels; the points behind :class:`RoIPointPool3d` likewise. mmcv contracts products
   and sums and takes sine and cosine in single precision; means are added in the same order.
 
+Overlaps are clipped in double precision, mmcv's in single. Of equal scores the lower row comes first. A box with a negative extent, or beyond 1e7 m, is an error on the CPU, and
+never kept on a GPU.
+
 Different on purpose: points that are not finite are in no voxel and no box; empty input is valid; a voxel index below zero is 0 and not the last; gradients are the same in every run;
 the CPU pools too; :class:`RoIPointPool3d` has a gradient; NaN never wins a maximum of :func:`dynamic_scatter`.
 """
@@ -23,6 +26,16 @@ from torch import Tensor, nn
 
 from .. import _pointmill
 from ._dynamic import DynamicScatter, dynamic_scatter
+from ._nms import (
+    box_iou_rotated,
+    boxes_iou3d,
+    boxes_overlap_bev,
+    nms3d,
+    nms3d_normal,
+    nms_bev,
+    nms_normal_bev,
+    nms_rotated,
+)
 from ._pooling import pool_points, pool_voxels
 from ._shared import inside, plain, samples, tensors
 from ._voxels import dynamic, hard, pair
@@ -32,7 +45,15 @@ __all__ = [
     "RoIAwarePool3d",
     "RoIPointPool3d",
     "Voxelization",
+    "box_iou_rotated",
+    "boxes_iou3d",
+    "boxes_overlap_bev",
     "dynamic_scatter",
+    "nms3d",
+    "nms3d_normal",
+    "nms_bev",
+    "nms_normal_bev",
+    "nms_rotated",
     "points_in_boxes_all",
     "points_in_boxes_cpu",
     "points_in_boxes_part",

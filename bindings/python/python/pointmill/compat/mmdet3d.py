@@ -5,21 +5,36 @@ cylindrical voxelization::
 
     mmdet3d.models.data_preprocessors.voxelize.voxelization = pointmill.compat.mmdet3d.voxelization
 
+Or :func:`patch` sets this and all other names.
+
 What is equal is said in :mod:`pointmill.compat.mmcv`.
 """
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from . import mmcv
+from ._boxes import box_collision_test, circles, replace
 from ._dynamic import DynamicScatter, scatter_cells
 from ._voxels import pair
 from .mmcv import voxelization
 
-__all__ = ["DynamicScatter3D", "VoxelizationByGridShape", "dynamic_scatter_3d", "voxelization"]
+__all__ = [
+    "DynamicScatter3D",
+    "VoxelizationByGridShape",
+    "box_collision_test",
+    "circle_nms",
+    "dynamic_scatter_3d",
+    "patch",
+    "voxelization",
+]
 
 
 class VoxelizationByGridShape(nn.Module):
@@ -102,3 +117,53 @@ def dynamic_scatter_3d(
 
 class DynamicScatter3D(DynamicScatter):
     """Another name of :class:`pointmill.compat.mmcv.DynamicScatter`."""
+
+
+def circle_nms(dets: np.ndarray | Tensor, thresh: float, post_max_size: int = 83) -> list[int]:
+    """Keep the detections that no better one is close to, as ``mmdet3d.models.layers.circle_nms``.
+
+    Parameters
+    ----------
+    dets : array or Tensor, ``[N, 3]``
+        x, y, score.
+    thresh : float
+        A squared distance of at most this suppresses.
+    post_max_size : int
+        Most that are kept.
+
+    Returns
+    -------
+    list of int
+        Rows, by score; of equal scores the lower row first, where mmdet3d has the higher one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointmill.compat.mmdet3d import circle_nms
+    >>> circle_nms(np.array([[0.0, 0.0, 0.3], [1.0, 0.0, 0.9], [5.0, 0.0, 0.5]]), 1.0)
+    [1, 2]
+    """
+    return circles(torch.as_tensor(dets), thresh, post_max_size).tolist()
+
+
+def patch() -> list[str]:
+    """Put the functions of pointmill into mmcv and mmdet3d; call it before models are built.
+
+    Every module of both that has one of the names gets pointmill's. Where ``mmcv.ops`` cannot be imported, as in mmcv-lite, it becomes :mod:`pointmill.compat.mmcv`.
+    ``box_collision_test`` stays mmdet3d's own, because numba compiles callers of it.
+
+    Returns
+    -------
+    list of str
+        What was set, such as ``"mmcv.ops.nms_rotated"``; empty where neither is installed, or on a second call.
+    """
+    done = replace(mmcv, mmcv.__all__, ["mmcv", "mmdet3d"], ["mmcv.ops"])
+    modules = ["models.layers.box3d_nms", "models.data_preprocessors.voxelize"]
+    for name in modules:
+        try:
+            importlib.import_module(f"mmdet3d.{name}")
+        except (ImportError, OSError):
+            continue
+    done += replace(mmcv, mmcv.__all__, ["mmdet3d"], [])
+    own = [name for name in __all__ if name not in ("box_collision_test", "patch")]
+    return done + replace(sys.modules[__name__], own, ["mmdet3d"], [])

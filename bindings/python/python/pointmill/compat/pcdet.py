@@ -1,6 +1,7 @@
 """The names of OpenPCDet: of ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils``, and ``VoxelGeneratorWrapper`` of ``pcdet.datasets.processor.data_processor``.
 
-``from pointmill.compat import pcdet as roiaware_pool3d_utils`` is all that a change takes.
+``from pointmill.compat import pcdet as roiaware_pool3d_utils`` is all that a change takes, and :func:`patch` changes it everywhere. The
+overlaps and suppression of ``pcdet.ops.iou3d_nms.iou3d_nms_utils`` are here too; those of "gpu" in their names run on the CPU as well.
 
 Boxes have cz at their own centre. As in OpenPCDet they are 1e-5 m longer and wider on each side for pooling and :func:`points_in_boxes_gpu`, and 1e-2 m for
 :func:`points_in_boxes_cpu`.
@@ -12,6 +13,7 @@ refused call raises and does not end the process; gradients are the same in ever
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,12 +22,20 @@ import torch
 from torch import Tensor, nn
 
 from .. import _pointmill
+from ._boxes import boxes7, iou, keep, replace, upright
 from ._pooling import pool_voxels
 from ._shared import inside, plain, samples, tensors, xyz
 
 __all__ = [
     "RoIAwarePool3d",
     "VoxelGeneratorWrapper",
+    "boxes_aligned_iou3d_gpu",
+    "boxes_bev_iou_cpu",
+    "boxes_iou3d_gpu",
+    "boxes_iou_bev",
+    "nms_gpu",
+    "nms_normal_gpu",
+    "patch",
     "points_in_boxes_cpu",
     "points_in_boxes_gpu",
 ]
@@ -166,3 +176,90 @@ class VoxelGeneratorWrapper:
             raise ValueError(f"points: expected an array of shape [N, {self._columns}], got shape {list(points.shape)}")
         result = _pointmill.voxelize(points, **self._params)
         return result.voxels, result.coords, result.num_points
+
+
+def boxes_bev_iou_cpu(boxes_a: np.ndarray | Tensor, boxes_b: np.ndarray | Tensor) -> np.ndarray | Tensor:
+    """Measure the overlap of footprints: ``[N, 7]``, ``[M, 7]`` to float32 ``[N, M]``; an array of numpy if `boxes_a` is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointmill.compat.pcdet import boxes_bev_iou_cpu
+    >>> boxes_bev_iou_cpu(np.array([[0, 0, 0, 4, 2, 2, 0.5]]), np.array([[0, 0, 5, 4, 2, 2, 0.5]])).tolist()
+    [[1.0]]
+    """
+    from_numpy = isinstance(boxes_a, np.ndarray)
+    a, b = (torch.from_numpy(x) if isinstance(x, np.ndarray) else x for x in (boxes_a, boxes_b))
+    found = iou(boxes7(a, "boxes_a"), boxes7(b, "boxes_b"))
+    return found.numpy() if from_numpy else found
+
+
+@tensors("boxes_a", "boxes_b")
+def boxes_iou_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the overlap of footprints: ``[N, 7]``, ``[M, 7]`` to float32 ``[N, M]``."""
+    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"))
+
+
+@tensors("boxes_a", "boxes_b")
+def boxes_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the overlap of volumes: ``[N, 7]``, ``[M, 7]`` to float32 ``[N, M]``."""
+    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"), "volume")
+
+
+@tensors("boxes_a", "boxes_b")
+def boxes_aligned_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the overlap of volumes of the same row: ``[N, 7]`` twice to float32 ``[N, 1]``."""
+    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"), "volume", aligned=True)[:, None]
+
+
+@tensors("boxes", "scores")
+def nms_gpu(
+    boxes: Tensor, scores: Tensor, thresh: float, pre_maxsize: int | None = None, **kwargs: Any
+) -> tuple[Tensor, None]:
+    """Keep the boxes whose footprints no better one overlaps.
+
+    Parameters
+    ----------
+    boxes : Tensor, ``[N, 7]``
+        cx, cy, cz, dx, dy, dz, heading.
+    scores : Tensor, ``[N]``
+    thresh : float
+        A greater overlap suppresses.
+    pre_maxsize : int, optional
+        Most boxes that are looked at, the best ones.
+
+    Returns
+    -------
+    (Tensor of int64, ``[K]``, None)
+        The rows that are kept, by score.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.pcdet import nms_gpu
+    >>> boxes = torch.tensor([[0.0, 0, 0, 4, 2, 2, 0.1], [0.2, 0, 0, 4, 2, 2, 0.1]])
+    >>> nms_gpu(boxes, torch.tensor([0.3, 0.6]), 0.5)[0].tolist()
+    [1]
+    """
+    return keep(boxes7(boxes, "boxes"), scores, thresh, pre_max=pre_maxsize), None
+
+
+@tensors("boxes", "scores")
+def nms_normal_gpu(boxes: Tensor, scores: Tensor, thresh: float, **kwargs: Any) -> tuple[Tensor, None]:
+    """:func:`nms_gpu` of boxes taken without their heading."""
+    return keep(upright(boxes7(boxes, "boxes")), scores, thresh), None
+
+
+def patch() -> list[str]:
+    """Put the functions of pointmill into OpenPCDet; call it before models are built.
+
+    Every module of ``pcdet`` that has one of the names gets pointmill's. ``iou3d_nms_utils`` and ``roiaware_pool3d_utils``, which cannot be imported without compiled operators, become
+    this module then.
+
+    Returns
+    -------
+    list of str
+        What was set, such as ``"pcdet.ops.iou3d_nms.iou3d_nms_utils.nms_gpu"``; empty where OpenPCDet is not installed, or on a second call.
+    """
+    modules = ["pcdet.ops.iou3d_nms.iou3d_nms_utils", "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"]
+    return replace(sys.modules[__name__], [name for name in __all__ if name != "patch"], ["pcdet"], modules)

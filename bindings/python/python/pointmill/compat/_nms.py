@@ -1,0 +1,137 @@
+"""Overlaps and suppression of ``mmcv.ops``, for :mod:`pointmill.compat.mmcv`."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ._boxes import boxes7, footprints, iou, keep, shared_area, upright
+from ._shared import tensors
+
+
+def _centres(boxes: Tensor) -> Tensor:
+    """x1, y1, x2, y2, angle as x, y, width, height, angle."""
+    if boxes.dim() != 2 or boxes.shape[1] != 5:
+        raise ValueError(f"boxes: expected an array of shape [N, 5], got shape {list(boxes.shape)}")
+    low, high = boxes[:, :2], boxes[:, 2:4]
+    return torch.cat([(low + high) / 2, high - low, boxes[:, 4:]], 1)
+
+
+@tensors("bboxes1", "bboxes2")
+def box_iou_rotated(
+    bboxes1: Tensor, bboxes2: Tensor, mode: str = "iou", aligned: bool = False, clockwise: bool = True
+) -> Tensor:
+    """Measure the overlap of rotated rectangles, as ``mmcv.ops.box_iou_rotated``.
+
+    Parameters
+    ----------
+    bboxes1 : Tensor, ``[N, 5]``
+        x, y, width, height, angle in radians.
+    bboxes2 : Tensor, ``[M, 5]``
+    mode : {"iou", "iof"}
+        Shared area by that of the union, or by that of the first rectangle.
+    aligned : bool
+        Each with that of the same row.
+    clockwise : bool
+        Whether angles turn x towards y.
+
+    Returns
+    -------
+    Tensor of float32, ``[N, M]``, with `aligned` ``[N]``
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.mmcv import box_iou_rotated
+    >>> box_iou_rotated(torch.tensor([[0.0, 0, 2, 2, 0]]), torch.tensor([[1.0, 0, 4, 2, 0]]), mode="iof").tolist()
+    [[1.0]]
+    """
+    if mode not in ("iou", "iof"):
+        raise ValueError(f"mode: expected 'iou' or 'iof', got {mode!r}")
+    sign = 1.0 if clockwise else -1.0
+    a, b = footprints(bboxes1, "bboxes1", sign), footprints(bboxes2, "bboxes2", sign)
+    if mode == "iou":
+        return iou(a, b, aligned=aligned)
+    areas = (a[:, 3] * a[:, 4]).clamp(min=torch.finfo(a.dtype).tiny)
+    return (shared_area(a, b, aligned) / (areas if aligned else areas[:, None])).clamp(max=1).float()
+
+
+@tensors("dets", "scores")
+def nms_rotated(
+    dets: Tensor, scores: Tensor, iou_threshold: float, labels: Tensor | None = None, clockwise: bool = True
+) -> tuple[Tensor, Tensor | None]:
+    """Keep the rotated rectangles that no better one suppresses, as ``mmcv.ops.nms_rotated``.
+
+    Parameters
+    ----------
+    dets : Tensor, ``[N, 5]``
+        x, y, width, height, angle in radians.
+    scores : Tensor, ``[N]``
+    iou_threshold : float
+        A greater overlap suppresses. mmcv's CPU operator suppresses an equal one too.
+    labels : Tensor, ``[N]``, optional
+        Those of different labels never meet.
+    clockwise : bool
+        As of :func:`box_iou_rotated`.
+
+    Returns
+    -------
+    (Tensor, ``[K, 6]``, Tensor of int64, ``[K]``)
+        The rectangles that are kept with their scores, the highest first, and their rows; `dets` and None for none.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.mmcv import nms_rotated
+    >>> dets = torch.tensor([[0.0, 0, 4, 2, 0.1], [0.2, 0, 4, 2, 0.1], [9.0, 0, 4, 2, 0]])
+    >>> nms_rotated(dets, torch.tensor([0.5, 0.75, 0.25]), 0.5)[1].tolist()
+    [1, 2]
+    """
+    if not len(dets):
+        return dets, None
+    ids = None if labels is None else labels.long()
+    rows = keep(footprints(dets, "dets", 1.0 if clockwise else -1.0), scores, iou_threshold, class_ids=ids)
+    return torch.cat([dets[rows], scores[rows].reshape(-1, 1)], 1), rows
+
+
+@tensors("boxes", "scores")
+def nms3d(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Keep the boxes whose footprints no better one overlaps: ``[N, 7]``, ``[N]`` to rows, int64 ``[K]``; as ``mmcv.ops.nms3d``."""
+    return keep(boxes7(boxes, "boxes"), scores, iou_threshold)
+
+
+@tensors("boxes", "scores")
+def nms3d_normal(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """:func:`nms3d` of boxes taken without their yaw, as ``mmcv.ops.nms3d_normal``."""
+    return keep(upright(boxes7(boxes, "boxes")), scores, iou_threshold)
+
+
+@tensors("boxes_a", "boxes_b")
+def boxes_iou3d(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the overlap of volumes: ``[N, 7]``, ``[M, 7]`` (z of the centre) to float32 ``[N, M]``; as ``mmcv.ops.boxes_iou3d``."""
+    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"), "volume")
+
+
+@tensors("boxes_a", "boxes_b")
+def boxes_overlap_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the area that footprints share, in square metres: ``[N, 7]``, ``[M, 7]`` to ``[N, M]``; as ``mmcv.ops.boxes_overlap_bev``."""
+    return shared_area(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b")).float()
+
+
+@tensors("boxes", "scores")
+def nms_bev(
+    boxes: Tensor,
+    scores: Tensor,
+    thresh: float,
+    pre_max_size: int | None = None,
+    post_max_size: int | None = None,
+) -> Tensor:
+    """Keep the rotated rectangles that no better one suppresses: x1, y1, x2, y2, angle ``[N, 5]``, ``[N]`` to rows, int64 ``[K]``; as ``nms_bev`` of mmcv 1.x and mmdet3d."""
+    found = footprints(_centres(boxes), "boxes")
+    return keep(found, scores, thresh, pre_max=pre_max_size, post_max=post_max_size)
+
+
+@tensors("boxes", "scores")
+def nms_normal_bev(boxes: Tensor, scores: Tensor, thresh: float) -> Tensor:
+    """:func:`nms_bev` of rectangles taken without their angle."""
+    return keep(upright(footprints(_centres(boxes), "boxes")), scores, thresh)

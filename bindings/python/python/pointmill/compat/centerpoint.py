@@ -1,0 +1,38 @@
+"""The circle NMS of CenterPoint, ``det3d.models.bbox_heads.center_head._circle_nms``."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ._boxes import circles
+from ._shared import tensors
+
+__all__ = ["circle_nms"]
+
+
+@tensors("boxes")
+def circle_nms(boxes: Tensor, min_radius: float, post_max_size: int = 83) -> Tensor:
+    """Keep the detections that no better one is close to.
+
+    Parameters
+    ----------
+    boxes : Tensor, ``[N, 3]``
+        x, y, score.
+    min_radius : float
+        A squared distance of at most this suppresses, whatever its name says.
+    post_max_size : int
+        Most that are kept.
+
+    Returns
+    -------
+    Tensor of int64, ``[K]``
+        Rows, by score; of equal scores the lower row first, where CenterPoint has the higher one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.centerpoint import circle_nms
+    >>> circle_nms(torch.tensor([[0.0, 0.0, 0.3], [1.9, 0.0, 0.9], [5.0, 0.0, 0.5]]), 4.0).tolist()
+    [1, 2]
+    """
+    return circles(boxes, min_radius, post_max_size)

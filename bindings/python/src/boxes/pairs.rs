@@ -1,0 +1,174 @@
+//! Overlaps of pairs of boxes.
+
+use super::{NAMES, boxes};
+use crate::arrays::{Array, Data};
+use crate::cache::Cache;
+use crate::errors::OrRaise;
+use crate::interrupt::Effort;
+use crate::keywords::Keywords;
+use pointmill::boxes::{BoxIou, IouParams, Pairs};
+use pointmill::{Result, Stream};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// So many pairs take no longer than a millisecond on the CPU.
+const SHORT: usize = 1 << 12;
+
+pub(crate) static CACHE: Cache<IouParams, BoxIou> = Cache::new();
+
+/// The arguments of both functions, looked at.
+struct Call<'py> {
+    a: Array<'py>,
+    b: Array<'py>,
+    params: IouParams,
+}
+
+impl<'py> Call<'py> {
+    fn new(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>, params: IouParams) -> PyResult<Self> {
+        let a = boxes(a, "a")?;
+        Ok(Self { b: boxes(b, "b")?.beside(&a)?, a, params })
+    }
+
+    fn len(&self) -> (usize, usize) {
+        (self.a.shape()[0], self.b.shape()[0])
+    }
+
+    /// Runs `work` without the interpreter's lock.
+    fn run<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut BoxIou, &Stream, &Data, &Data) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let (place, (n, m)) = (self.a.place(), self.len());
+        CACHE.call(
+            py,
+            (place, &self.params, NAMES),
+            |stream| BoxIou::new(stream, &self.params),
+            |_, stream| Ok((self.a.data(stream)?, self.b.data(stream)?)),
+            Effort::of(place, n.saturating_mul(m), SHORT),
+            move |worker, stream, (a, b): &(Data, Data)| work(worker, stream, a, b),
+        )
+    }
+}
+
+/// Measure how much pairs of boxes overlap.
+///
+/// The result has the same bits on every device, in every run and with any number of threads; ``iou(a, b)`` and ``iou(b, a)`` have the same bits, and equal boxes have exactly 1 at every yaw. It has no gradient.
+///
+/// Parameters
+/// ----------
+/// a : array or list, ``[N, 7]``
+///     x, y, z, dx, dy, dz, yaw in metres and radians. Those of float64 are used in double precision.
+/// b : array or list, ``[M, 7]``
+///     On the device of `a`.
+/// kind : {"bev", "volume", "giou"}
+///     Overlap of footprints, seen from above; of volumes; or the generalized overlap of volumes, from -1 to 1.
+/// aligned : bool
+///     Each box with the box of the same row, instead of each with each.
+/// origin : {"bottom", "center"}
+///     Which point of a box z is.
+///
+/// Returns
+/// -------
+/// array of float32, ``[N, M]``, with `aligned` ``[N]``
+///     Of the library and on the device of `a`. A box without extent, or with a NaN or an infinity, overlaps nothing. On a GPU the call waits for nothing, and rows that would be an error overlap nothing.
+///
+/// Raises
+/// ------
+/// ValueError, TypeError
+///     An argument that is none, by name; an extent below 0, an extent or coordinate beyond 1e7 m and a yaw beyond 65,536 rad by row.
+/// MemoryError
+///     No memory.
+/// RuntimeError
+///     A device that failed.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import boxes
+/// >>> cars = np.array([[0, 0, 0, 4, 2, 1.5, 0.3], [9, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> boxes.iou(cars, cars).tolist()
+/// [[1.0, 0.0], [0.0, 1.0]]
+/// >>> boxes.iou(cars, cars, kind="volume", aligned=True).tolist()
+/// [1.0, 1.0]
+#[pyfunction]
+#[pyo3(
+    signature = (a, b, *, aligned = false, **params),
+    text_signature = "(a, b, *, kind=\"bev\", aligned=False, origin=\"bottom\")"
+)]
+pub(crate) fn iou(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    aligned: bool,
+    params: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Py<PyAny>> {
+    let params = IouParams::default().with("iou", params)?;
+    let params = IouParams { pairs: if aligned { Pairs::Aligned } else { Pairs::All }, ..params };
+    let call = Call::new(a, b, params)?;
+    let ((n, m), backend) = (call.len(), call.a.backend());
+    let all = [n, m];
+    let shape = if aligned { &all[..1] } else { &all[..] };
+    if backend.lends_memory() {
+        let stream = call.a.place().stream().or_raise(NAMES)?;
+        let (array, mut out) = backend.lend(&stream, shape)?;
+        call.run(py, move |worker, _, a, b| worker.iou(a.rows(7)?, b.rows(7)?, &mut out))?;
+        return Ok(array.whole());
+    }
+    let out = call.run(py, |worker, stream, a, b| {
+        let mut out = stream.alloc(0)?;
+        worker.iou(a.rows(7)?, b.rows(7)?, &mut out).map(|()| out)
+    })?;
+    Ok(backend.give(out, shape)?.unbind())
+}
+
+/// List the pairs of boxes that overlap more than a threshold.
+///
+/// Parameters
+/// ----------
+/// a : array or list, ``[N, 7]``
+///     As of :func:`iou`.
+/// b : array or list, ``[M, 7]``
+///     On the device of `a`.
+/// threshold : float
+///     0 to 1; with ``kind="giou"`` -1 to 1.
+/// kind : {"bev", "volume", "giou"}
+///     As of :func:`iou`.
+/// origin : {"bottom", "center"}
+///     Which point of a box z is.
+///
+/// Returns
+/// -------
+/// (array of int32, array of int32, array of float32), ``[P]`` each
+///     The row in `a`, the row in `b` and the overlap of each pair, by the row of `a`, then by that of `b`. On a GPU the call waits for their number.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import boxes
+/// >>> cars = np.array([[0, 0, 0, 4, 2, 1.5, 0], [2, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> i, j, iou = boxes.overlaps(cars, cars[1:], 0.2)
+/// >>> i.tolist(), j.tolist(), iou.round(3).tolist()
+/// ([0, 1], [0, 0], [0.3330000042915344, 1.0])
+#[pyfunction]
+#[pyo3(
+    signature = (a, b, threshold, **params),
+    text_signature = "(a, b, threshold, *, kind=\"bev\", origin=\"bottom\")"
+)]
+pub(crate) fn overlaps(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    threshold: f32,
+    params: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+    let call = Call::new(a, b, IouParams::default().with("overlaps", params)?)?;
+    let lists = call.run(py, move |worker, _, a, b| {
+        let mut lists = worker.lists()?;
+        worker.overlaps(a.rows(7)?, b.rows(7)?, threshold, &mut lists).map(|()| lists)
+    })?;
+    let (backend, shape) = (call.a.backend(), [lists.len()]);
+    let (i, j, iou) = lists.into_buffers();
+    let (i, j) = (backend.give(i, &shape)?, backend.give(j, &shape)?);
+    Ok((i.unbind(), j.unbind(), backend.give(iou, &shape)?.unbind()))
+}

@@ -1,0 +1,128 @@
+"""Overlaps and suppression by the names and conventions of other packages, and the operators of pointmill.torch."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pointmill.torch as pt
+from pointmill import boxes
+from pointmill.compat import centerpoint, mmcv, mmdet3d, pcdet
+from test_boxes import some
+
+FOUND, SCORES = some(60)
+OTHERS = some(20, 9)[0]
+A, B, S = torch.from_numpy(FOUND), torch.from_numpy(OTHERS), torch.from_numpy(SCORES)
+FLAT, FLAT_B = A[:, [0, 1, 3, 4, 6]], B[:, [0, 1, 3, 4, 6]]
+
+
+def straight(found):
+    return np.concatenate([found[:, :6], np.zeros((len(found), 1), np.float32)], 1)
+
+
+def test_overlaps():
+    bev, volume = boxes.iou(FOUND, OTHERS), boxes.iou(FOUND, OTHERS, kind="volume", origin="center")
+    assert np.array_equal(mmcv.box_iou_rotated(FLAT, FLAT_B), bev)
+    assert np.array_equal(pcdet.boxes_iou_bev(A, B), bev) and np.array_equal(pcdet.boxes_bev_iou_cpu(FOUND, OTHERS), bev)
+    assert np.array_equal(mmcv.boxes_iou3d(A, B), volume) and np.array_equal(pcdet.boxes_iou3d_gpu(A, B), volume)
+    aligned = pcdet.boxes_aligned_iou3d_gpu(A[:20], B)
+    assert aligned.shape == (20, 1) and np.array_equal(aligned[:, 0], volume[:20].diagonal())
+    turned = FLAT * torch.tensor([1, 1, 1, 1, -1]), FLAT_B * torch.tensor([1, 1, 1, 1, -1])
+    assert np.array_equal(mmcv.box_iou_rotated(*turned, clockwise=False), bev)
+    areas, others = FOUND[:, 3] * FOUND[:, 4], OTHERS[:, 3] * OTHERS[:, 4]
+    shared = mmcv.boxes_overlap_bev(A, B).numpy()
+    assert np.allclose(shared / (areas[:, None] + others - shared), bev, atol=1e-5)
+    assert np.allclose(mmcv.box_iou_rotated(FLAT, FLAT_B, "iof"), shared / areas[:, None], atol=1e-6)
+    assert np.allclose(mmcv.box_iou_rotated(FLAT[:20], FLAT_B, "iof", True), (shared / areas[:, None]).diagonal(), atol=1e-6)
+
+
+def test_suppression():
+    want, flat = boxes.nms(FOUND, SCORES, 0.2), boxes.nms(straight(FOUND), SCORES, 0.2)
+    assert len(want) < 60 and want.tolist() != flat.tolist()
+    dets, rows = mmcv.nms_rotated(FLAT, S, 0.2)
+    assert np.array_equal(rows, want) and rows.dtype == torch.int64
+    assert torch.equal(dets, torch.cat([FLAT[rows], S[rows, None]], 1))
+    labels = torch.arange(60) % 3
+    assert np.array_equal(mmcv.nms_rotated(FLAT, S, 0.2, labels)[1], boxes.nms(FOUND, SCORES, 0.2, class_ids=labels.numpy()))
+    assert mmcv.nms_rotated(FLAT[:0], S[:0], 0.2)[1] is None
+    assert np.array_equal(mmcv.nms3d(A, S, 0.2), want) and np.array_equal(mmcv.nms3d_normal(A, S, 0.2), flat)
+    keep, nothing = pcdet.nms_gpu(A, S, 0.2, pre_maxsize=30, post_maxsize=5)
+    assert np.array_equal(keep, boxes.nms(FOUND, SCORES, 0.2, pre_max=30)) and nothing is None
+    assert np.array_equal(pcdet.nms_normal_gpu(A, S, 0.2)[0], flat)
+    corners = torch.cat([FLAT[:, :2] - FLAT[:, 2:4] / 2, FLAT[:, :2] + FLAT[:, 2:4] / 2, FLAT[:, 4:]], 1)
+    assert np.array_equal(mmcv.nms_bev(corners, S, 0.2, post_max_size=4), want[:4])
+    assert np.array_equal(mmcv.nms_normal_bev(corners, S, 0.2), flat)
+
+
+def test_circles_and_collisions():
+    dets = np.column_stack([FOUND[:, :2], SCORES])
+    want = []
+    for row in np.argsort(-SCORES):
+        if all(((dets[row, :2] - dets[k, :2]) ** 2).sum() > 2 for k in want):
+            want.append(int(row))
+    assert mmdet3d.circle_nms(dets, 2.0) == want and mmdet3d.circle_nms(dets, 2.0, 3) == want[:3]
+    assert centerpoint.circle_nms(torch.from_numpy(dets), 2.0, 4).tolist() == want[:4]
+    turn = np.stack([[np.cos(FOUND[:, 6]), np.sin(FOUND[:, 6])], [-np.sin(FOUND[:, 6]), np.cos(FOUND[:, 6])]]).transpose(2, 0, 1)
+    signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
+    corners = signs * FOUND[:, None, 3:5] @ turn + FOUND[:, None, :2]
+    for each in (corners, corners[:, ::-1]):
+        assert np.array_equal(mmdet3d.box_collision_test(each, corners), boxes.iou(FOUND, FOUND) > 1e-6)
+
+
+def test_patches(monkeypatch):
+    def fake(path, **names):
+        module = types.ModuleType(path)
+        module.__path__ = []
+        vars(module).update(names)
+        monkeypatch.setitem(sys.modules, path, module)
+        return module
+
+    def theirs():
+        raise AssertionError
+
+    fake("mmcv")
+    ops = fake("mmcv.ops", nms_rotated=theirs, other=theirs)
+    head = fake("mmdet3d", nms_rotated=theirs, circle_nms=theirs, box_collision_test=theirs)
+    elsewhere = fake("elsewhere", nms_rotated=theirs)
+    assert mmdet3d.patch() == ["mmcv.ops.nms_rotated", "mmdet3d.nms_rotated", "mmdet3d.circle_nms"]
+    assert ops.nms_rotated is head.nms_rotated is mmcv.nms_rotated and head.circle_nms is mmdet3d.circle_nms
+    assert ops.other is head.box_collision_test is elsewhere.nms_rotated is theirs
+    assert mmdet3d.patch() == []
+
+    for path in ("pcdet", "pcdet.ops", "pcdet.ops.iou3d_nms", "pcdet.ops.roiaware_pool3d"):
+        fake(path)
+    utils = fake("pcdet.ops.iou3d_nms.iou3d_nms_utils", nms_gpu=theirs)
+    missing = "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert pcdet.patch() == [missing, "pcdet.ops.iou3d_nms.iou3d_nms_utils.nms_gpu"]
+    assert utils.nms_gpu is pcdet.nms_gpu and sys.modules[missing] is pcdet and pcdet.patch() == []
+
+
+def test_operators():
+    ops = torch.ops.pointmill
+    assert np.array_equal(pt.boxes_iou(A, B, kind="giou"), boxes.iou(FOUND, OTHERS, kind="giou"))
+    assert np.array_equal(pt.nms(A, S, 0.2), boxes.nms(FOUND, SCORES, 0.2))
+    assert pt.nms(A, S, 0.2, row_splits=[0, 30, 60])[1].shape == (3,)
+    for aligned in (False, True):
+        torch.library.opcheck(ops.boxes_iou, (A[:20], B, "volume", aligned, "bottom"))
+    ids = torch.arange(60) % 2
+    for padded in (False, True):
+        torch.library.opcheck(ops.nms, (A, S, 0.2, "bev", ids, None, None, 30, None, "bottom", padded))
+        torch.library.opcheck(ops.nms, (A, S, 0.2, "bev", None, [0, 20, 60], 0.1, None, 7, "bottom", padded))
+
+
+def test_operators_where_torch_traces():
+    def call(a, s):
+        return pt.boxes_iou(a, B), *pt.nms(a, s, 0.2, padded=True)
+
+    compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
+    assert all(map(torch.equal, compiled(A, S), call(A, S)))
+    each = torch.func.vmap(lambda a: pt.boxes_iou(a, B))(torch.stack([A, A + 1]))
+    assert torch.equal(each[1], pt.boxes_iou(A + 1, B))
+    with pytest.raises(ValueError, match="^boxes: expected a tensor that does not require grad"):
+        pt.nms(A.clone().requires_grad_(), S)
+    with pytest.raises(ValueError, match="^padded: expected True under torch.vmap"):
+        torch.func.vmap(lambda a: pt.nms(a, S))(torch.stack([A, A]))
