@@ -1,6 +1,7 @@
 //! All devices against a plain program, and against each other.
 
 mod errors;
+mod fixtures;
 mod graphs;
 
 use super::{BoxIou, Candidates, IouKind, IouParams, KeptArrays, NmsMetric, NmsParams, Pairs, Suppressor, nms};
