@@ -1,14 +1,15 @@
 //! Overlaps of pairs: of all, or of row with row.
 
 use super::BLOCK;
+use super::near::{COLUMNS_OF_TILE, Circles, QUEUES, WARPS, each_pair};
 use crate::simt::*;
 use pointmill_core::boxes::{BoxShape, IouKind, near};
 
-/// Boxes of a tile, along each side of the table.
-pub const TILE: u32 = 64;
-const PAIRS: u32 = TILE * TILE;
-/// Words of the circles of one side: x, y and radius.
-const CIRCLES: u32 = 3 * 2 * TILE;
+/// Rows of a tile of pairs.
+pub const TILE: u32 = WARPS * ROWS_OF_WARP;
+const ROWS_OF_WARP: u32 = 8;
+/// Where the circles of the columns start in shared memory.
+const OF_COLUMNS: u32 = Circles::words(TILE);
 
 /// Arguments of [`Iou`] and [`IouOfPairs`].
 #[repr(C)]
@@ -28,90 +29,36 @@ pub struct IouArgs {
     pub out: *mut f32,
 }
 
-/// The circles of up to [`TILE`] boxes in shared memory.
-#[derive(Clone, Copy)]
-pub(super) struct Circles {
-    x: Doubles,
-    y: Doubles,
-    radius: Doubles,
-}
-
-impl Circles {
-    /// Words that they take.
-    pub(super) const fn words(len: u32) -> u32 {
-        3 * 2 * len
-    }
-
-    #[inline(always)]
-    pub(super) fn at(words: Shared, len: u32) -> Self {
-        let part = |k: u32| Doubles::at(Shared::at_offset(words, k * 2 * len), len);
-        Self { x: part(0), y: part(1), radius: part(2) }
-    }
-
-    /// Loads those of boxes from `first` to `end`; the rest overlap nothing. All threads call.
-    ///
-    /// # Safety
-    /// The boxes are there.
-    #[inline(always)]
-    pub(super) unsafe fn load(self, len: u32, shapes: *const BoxShape, first: u32, end: u32) {
-        let mut k = thread_index();
-        while k < len {
-            let [x, y, radius] = if first + k < end {
-                // SAFETY: the caller's promise.
-                unsafe { (*shapes.add((first + k) as usize)).circle() }
-            } else {
-                [0.0, 0.0, f64::NAN]
-            };
-            self.x.set(k, x);
-            self.y.set(k, y);
-            self.radius.set(k, radius);
-            k += BLOCK;
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn get(self, k: u32) -> [f64; 3] {
-        [self.x.get(k), self.y.get(k), self.radius.get(k)]
-    }
-}
-
 kernel! {
-    /// Overlaps of all pairs. A block for each tile of [`TILE`] x [`TILE`] pairs.
-    Iou = "boxes_iou", block BLOCK, shared 2 * CIRCLES + PAIRS + 1, cooperative true,
+    /// Overlaps of all pairs. A block for each tile of [`TILE`] x [`COLUMNS_OF_TILE`] pairs.
+    Iou = "boxes_iou", block BLOCK, shared OF_COLUMNS + Circles::words(COLUMNS_OF_TILE) + QUEUES, cooperative true,
     fn(a: IouArgs) {
-        let of_a = Circles::at(Shared::at(0), TILE);
-        let of_b = Circles::at(Shared::at(CIRCLES), TILE);
-        let (list, len) = (Shared::at(2 * CIRCLES), Shared::at(2 * CIRCLES + PAIRS));
-        let across = a.m.div_ceil(TILE);
-        let (row, column) = (block_index() / across * TILE, block_index() % across * TILE);
-        of_a.load(TILE, a.a, row, a.n);
-        of_b.load(TILE, a.b, column, a.m);
-        if thread_index() == 0 {
-            len.set(0, 0);
-        }
+        let of_rows = Circles::at(Shared::at(0), TILE);
+        let of_columns = Circles::at(Shared::at(OF_COLUMNS), COLUMNS_OF_TILE);
+        let queues = Shared::at(OF_COLUMNS + Circles::words(COLUMNS_OF_TILE));
+        let across = a.m.div_ceil(COLUMNS_OF_TILE);
+        let (row, column) = (block_index() / across * TILE, block_index() % across * COLUMNS_OF_TILE);
+        of_rows.load(TILE, a.a, row, a.n);
+        of_columns.load(COLUMNS_OF_TILE, a.b, column, a.m);
         sync_block();
         let whole = matches!(a.kind, IouKind::Giou);
-        let mut pair = thread_index();
-        while pair < PAIRS {
-            let (i, j) = (pair / TILE, pair % TILE);
-            if (row + i < a.n) & (column + j < a.m) {
-                if whole || near(of_a.get(i), of_b.get(j)) {
-                    list.set(len.add(0, 1), pair);
-                } else {
-                    *a.out.add((row + i) as usize * a.m as usize + (column + j) as usize) = 0.0;
+        let place = |i: u32, j: u32| a.out.add((row + i) as usize * a.m as usize + (column + j) as usize);
+        each_pair(
+            (warp() * ROWS_OF_WARP, ROWS_OF_WARP),
+            queues,
+            |i, j| {
+                let inside = (row + i < a.n) & (column + j < a.m);
+                let wanted = inside & (whole || near(of_rows.get(i), of_columns.get(j)));
+                if inside & !wanted {
+                    *place(i, j) = 0.0;
                 }
-            }
-            pair += BLOCK;
-        }
-        sync_block();
-        let end = len.get(0);
-        let mut k = thread_index();
-        while k < end {
-            let pair = list.get(k);
-            let (i, j) = ((row + pair / TILE) as usize, (column + pair % TILE) as usize);
-            *a.out.add(i * a.m as usize + j) = (*a.a.add(i)).iou(&*a.b.add(j), a.kind) as f32;
-            k += BLOCK;
-        }
+                wanted
+            },
+            |i, j| {
+                let (one, other) = (&*a.a.add((row + i) as usize), &*a.b.add((column + j) as usize));
+                *place(i, j) = one.iou(other, a.kind) as f32;
+            },
+        );
     }
 }
 

@@ -14,15 +14,15 @@ use pointmill_core::boxes::{BoxFault, BoxShape, COLUMNS, fault};
 
 mod iou;
 mod keep;
+mod near;
 mod overlaps;
 mod suppress;
 
 pub use iou::{Iou, IouArgs, IouOfPairs, TILE};
 pub use keep::{Keep, KeepArgs, MAX_CANDIDATES};
+pub use near::COLUMNS_OF_TILE;
 pub use overlaps::{Overlaps, OverlapsArgs};
-pub use suppress::{
-    COLUMNS_OF_TILE, Candidates, CandidatesArgs, Gather, GatherArgs, Item, ROWS_OF_TILE, Suppress, SuppressArgs,
-};
+pub use suppress::{Candidates, CandidatesArgs, Gather, GatherArgs, Item, ROWS_OF_TILE, Suppress, SuppressArgs};
 
 /// The kernels of this module.
 pub const KERNELS: &[crate::Properties] =

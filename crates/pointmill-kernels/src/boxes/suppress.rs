@@ -1,20 +1,19 @@
 //! Which candidate suppresses which.
 
-use super::iou::Circles;
+use super::near::{COLUMNS_OF_TILE, Circles, QUEUES, WARPS, each_pair};
 use super::{BLOCK, BoxRows, Faults, NmsMetric, is_refused};
 use crate::simt::*;
 use pointmill_core::boxes::{BoxShape, IouKind, near};
 
-/// Earlier candidates of a tile of pairs.
-pub const ROWS_OF_TILE: u32 = 32;
-/// Later candidates of a tile of pairs.
-pub const COLUMNS_OF_TILE: u32 = 256;
+/// Earlier candidates of a tile of pairs; the later ones are its columns.
+pub const ROWS_OF_TILE: u32 = WARPS * ROWS_OF_WARP;
+const ROWS_OF_WARP: u32 = 32;
+/// Words of bits of a row of a tile.
 const WORDS: u32 = COLUMNS_OF_TILE / 32;
-const PAIRS: u32 = ROWS_OF_TILE * COLUMNS_OF_TILE;
 /// Where the parts of shared memory start.
 const OF_COLUMNS: u32 = Circles::words(ROWS_OF_TILE);
 const BITS: u32 = OF_COLUMNS + Circles::words(COLUMNS_OF_TILE);
-const LIST: u32 = BITS + ROWS_OF_TILE * WORDS;
+const QUEUE: u32 = BITS + ROWS_OF_TILE * WORDS;
 /// The low word of the key of a row that is no candidate: it comes last in its item.
 pub(super) const LAST: u32 = u32::MAX;
 
@@ -157,11 +156,11 @@ pub struct SuppressArgs {
 
 kernel! {
     /// Compares the candidates of each item. A block for each tile of pairs.
-    Suppress = "boxes_suppress", block BLOCK, shared LIST + PAIRS + 1, cooperative true,
+    Suppress = "boxes_suppress", block BLOCK, shared QUEUE + QUEUES, cooperative true,
     fn(a: SuppressArgs) {
         let of_rows = Circles::at(Shared::at(0), ROWS_OF_TILE);
         let of_columns = Circles::at(Shared::at(OF_COLUMNS), COLUMNS_OF_TILE);
-        let (bits, list, len) = (Shared::at(BITS), Shared::at(LIST), Shared::at(LIST + PAIRS));
+        let bits = Shared::at(BITS);
         let (mut low, mut high) = (0, a.num_items);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -182,46 +181,47 @@ kernel! {
         let end = item.first + item.len;
         of_rows.load(ROWS_OF_TILE, a.shapes, item.first + row, end);
         of_columns.load(COLUMNS_OF_TILE, a.shapes, item.first + column, end);
-        bits.set(thread_index(), 0);
-        if thread_index() == 0 {
-            len.set(0, 0);
+        let mut word = thread_index();
+        while word < ROWS_OF_TILE * WORDS {
+            bits.set(word, 0);
+            word += BLOCK;
         }
         sync_block();
         let circle = matches!(a.metric, NmsMetric::Circle);
-        let mut pair = thread_index();
-        while pair < PAIRS {
-            let (i, j) = (pair / COLUMNS_OF_TILE, pair % COLUMNS_OF_TILE);
-            let later = (row + i < column + j) & (column + j < item.len);
-            if later && (circle || near(of_rows.get(i), of_columns.get(j))) {
-                list.set(len.add(0, 1), pair);
-            }
-            pair += BLOCK;
-        }
-        sync_block();
-        let found = len.get(0);
-        let mut k = thread_index();
-        while k < found {
-            let pair = list.get(k);
-            let (i, j) = (pair / COLUMNS_OF_TILE, pair % COLUMNS_OF_TILE);
-            let (from, to) = ((item.first + row + i) as usize, (item.first + column + j) as usize);
-            if *a.classes.add(from) == *a.classes.add(to) {
-                let (one, other) = (*a.shapes.add(from), *a.shapes.add(to));
-                let suppressed = match a.metric {
-                    NmsMetric::Circle => one.squared_distance(&other) <= a.threshold as f64,
-                    NmsMetric::Bev => one.iou(&other, IouKind::Bev) as f32 > a.threshold,
-                    NmsMetric::Volume => one.iou(&other, IouKind::Volume) as f32 > a.threshold,
-                };
-                if suppressed {
-                    bits.or(i * WORDS + j / 32, 1 << (j % 32));
+        let first = warp() * ROWS_OF_WARP;
+        let left = if row + first < item.len { item.len - row - first } else { 0 };
+        let rows = if left < ROWS_OF_WARP { left } else { ROWS_OF_WARP };
+        each_pair(
+            (first, rows),
+            Shared::at(QUEUE),
+            |i, j| {
+                let later = (row + i < column + j) & (column + j < item.len);
+                later && (circle || near(of_rows.get(i), of_columns.get(j)))
+            },
+            |i, j| {
+                let (from, to) = ((item.first + row + i) as usize, (item.first + column + j) as usize);
+                if *a.classes.add(from) == *a.classes.add(to) {
+                    let (one, other) = (*a.shapes.add(from), *a.shapes.add(to));
+                    let suppressed = match a.metric {
+                        NmsMetric::Circle => one.squared_distance(&other) <= a.threshold as f64,
+                        NmsMetric::Bev => one.iou(&other, IouKind::Bev) as f32 > a.threshold,
+                        NmsMetric::Volume => one.iou(&other, IouKind::Volume) as f32 > a.threshold,
+                    };
+                    if suppressed {
+                        bits.or(i * WORDS + j / 32, 1 << (j % 32));
+                    }
                 }
-            }
-            k += BLOCK;
-        }
-        sync_block();
+            },
+        );
+        sync_warp();
         let words = item.len.div_ceil(32);
-        let (i, word) = (row + thread_index() / WORDS, column / 32 + thread_index() % WORDS);
-        if (i < item.len) & (word < words) {
-            *a.bits.add(item.bits as usize + i as usize * words as usize + word as usize) = bits.get(thread_index());
+        let mut k = lane();
+        while k < rows * WORDS {
+            let (i, word) = ((row + first + k / WORDS) as usize, column / 32 + k % WORDS);
+            if word < words {
+                *a.bits.add(item.bits as usize + i * words as usize + word as usize) = bits.get(first * WORDS + k);
+            }
+            k += WARP;
         }
     }
 }

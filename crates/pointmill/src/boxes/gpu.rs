@@ -86,8 +86,8 @@ impl PairWorkspace {
             // SAFETY: as many shapes in both, and room for a number each.
             return unsafe { self.stream.launch::<kernels::IouOfPairs>(n.div_ceil(BLOCK), args) };
         }
-        let tiles = u64::from(n.div_ceil(kernels::TILE)) * u64::from(m.div_ceil(kernels::TILE));
-        ensure(tiles < 1 << 31, Argument::B, "fewer than 2^43 pairs", pairs)?;
+        let tiles = u64::from(n.div_ceil(kernels::TILE)) * u64::from(m.div_ceil(COLUMNS_OF_TILE));
+        ensure(tiles < 1 << 31, Argument::B, "fewer than 2^45 pairs", pairs)?;
         // SAFETY: room was made for all pairs.
         unsafe { self.stream.launch::<kernels::Iou>(tiles as u32, args) }
     }
