@@ -53,7 +53,7 @@ pub struct DetectionFrame {
     pub boxes: Vec<([f32; 7], BoxFate)>,
 }
 
-/// Boxes by what became of them: missed ones are solid, all others have edges. A layer for each fate,
+/// Boxes by what became of them, frame by frame: missed ones are solid, all others have edges. A layer for each fate,
 /// named with its number; those that do not count or that the detector was not sure of are hidden at
 /// first.
 ///

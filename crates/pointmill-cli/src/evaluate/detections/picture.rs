@@ -3,9 +3,11 @@
 use crate::failure::Failure;
 use crate::picture::save_scene;
 use crate::stderr;
-use crate::text::{counted, grouped, label};
+use crate::text::{counted, grouped};
 use pointmill_detection::{AveragePrecision, DetectionReport, Detections, Fate};
+use pointmill_io::escape;
 use pointmill_view::{BoxFate, DetectionFrame, detection_scene, require_memory};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,7 +17,8 @@ const MOST_BOXES: usize = 100_000;
 /// What is kept of a box until it is drawn, in things of `require_memory`.
 const LAYERS: usize = 3;
 
-/// Draws the boxes of all frames, or of those that miss the most, and writes the page or picture.
+/// Draws the boxes of all frames, those that miss the most first, or of as many as are shown, and
+/// writes the page or picture.
 pub(super) fn write(
     path: &Path,
     title: &str,
@@ -48,11 +51,14 @@ pub(super) fn write(
     }
     let all = frames.len();
     let mut frames: Vec<DetectionFrame> =
-        frames.into_iter().map(|(name, frame)| DetectionFrame { label: label(name), ..frame }).collect();
+        frames.into_iter().map(|(name, frame)| DetectionFrame { label: escape(name), ..frame }).collect();
+    let count = |frame: &DetectionFrame, fate| frame.boxes.iter().filter(|(_, of)| *of == fate).count();
+    // The worst first; of equal ones in the order of names.
+    frames.sort_by_key(|frame| Reverse([BoxFate::Missed, BoxFate::False].map(|fate| count(frame, fate))));
     let mut title = title.to_owned();
     let boxes: usize = frames.iter().map(|frame| frame.boxes.len()).sum();
     if all > MOST_FRAMES || boxes > MOST_BOXES {
-        keep_worst(&mut frames);
+        keep_first(&mut frames);
         let shown = format!("shows {} of {}", grouped(frames.len()), counted(all, "frame"));
         let limits = format!("at most {MOST_FRAMES} frames and {} boxes", grouped(MOST_BOXES));
         stderr::note(format_args!("--visualize {}: {shown}, those that miss the most; {limits}", path.display()));
@@ -62,18 +68,15 @@ pub(super) fn write(
     save_scene(path, &detection_scene(&title, &frames))
 }
 
-/// Keeps the frames of the most missed boxes, in their order.
-fn keep_worst(frames: &mut Vec<DetectionFrame>) {
-    let missed = |frame: &DetectionFrame| frame.boxes.iter().filter(|(_, fate)| *fate == BoxFate::Missed).count();
-    let mut order: Vec<usize> = (0..frames.len()).collect();
-    order.sort_by_key(|&k| std::cmp::Reverse(missed(&frames[k])));
-    let (mut is_kept, mut boxes) = (vec![false; frames.len()], 0);
-    for k in order.into_iter().take(MOST_FRAMES) {
-        is_kept[k] = boxes + frames[k].boxes.len() <= MOST_BOXES;
-        boxes += if is_kept[k] { frames[k].boxes.len() } else { 0 };
-    }
-    let mut is_kept = is_kept.into_iter();
-    frames.retain(|_| is_kept.next() == Some(true));
+/// Keeps as many frames as are shown, of those in this order.
+fn keep_first(frames: &mut Vec<DetectionFrame>) {
+    let mut boxes = 0;
+    frames.retain(|frame| {
+        let is_kept = boxes + frame.boxes.len() <= MOST_BOXES;
+        boxes += if is_kept { frame.boxes.len() } else { 0 };
+        is_kept
+    });
+    frames.truncate(MOST_FRAMES);
 }
 
 /// The score that half of the hits of a class reach; of false boxes those below it are less sure.
