@@ -1,12 +1,9 @@
 //! Which boxes two runs of a detector treat differently.
 
-use crate::report::{AveragePrecision, DetectionReport, Fate, Level, Metric};
+use crate::report::{AveragePrecision, DetectionReport, Fate, SAME};
 use pointmill_core::names;
 use pointmill_io::detections::Detections;
 use pointmill_io::{Detail, IoError};
-
-/// How far apart, in metres, false boxes of two runs may be and count as one.
-const SAME: f64 = 2.0;
 
 /// Whether a change is for the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +39,7 @@ pub struct Change {
 /// Lists the boxes whose fate in `after` is another one than in `before`; both were compared with one
 /// truth by one protocol.
 ///
-/// Of each class the 3D boxes at the moderate level count, or the centres within 2 m. A box of the
+/// Of each class [`DetectionReport::chosen`] counts. A box of the
 /// truth is compared with itself. A false box of one run is that of the other run which is nearest in
 /// frame and class, at most 2 m away; the other false boxes are new or gone.
 ///
@@ -55,12 +52,7 @@ pub fn compare(
     predictions: [&Detections; 2],
     truth: &Detections,
 ) -> Result<Vec<Change>, IoError> {
-    let is_chosen = |of: &&AveragePrecision| match of.metric {
-        Metric::Volume => of.level == Some(Level::Moderate),
-        Metric::Distance => of.threshold.total_cmp(&SAME).is_eq(),
-        _ => false,
-    };
-    let chosen = [before, after].map(|report| report.precisions.iter().filter(is_chosen).collect::<Vec<_>>());
+    let chosen = [before, after].map(|report| report.chosen().collect::<Vec<_>>());
     let fits = |(before, after): (&&AveragePrecision, &&AveragePrecision)| {
         let rows = |of: &AveragePrecision, side: usize| {
             of.predictions.last().is_none_or(|last| (last.row as usize) < predictions[side].len())

@@ -3,6 +3,9 @@
 use crate::evaluate::Protocol;
 use pointmill_core::names;
 
+/// How far apart, in metres, two boxes may be and count as one where there is one distance.
+pub(crate) const SAME: f64 = 2.0;
+
 /// The result of [`evaluate`](crate::evaluate).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DetectionReport {
@@ -23,6 +26,18 @@ pub struct DetectionReport {
     pub nds: Option<f64>,
     /// The mean composite detection score of Argoverse 2.
     pub cds: Option<f64>,
+}
+
+impl DetectionReport {
+    /// The precision that says of the boxes of each class what became of them: of KITTI that of 3D
+    /// boxes at the moderate level, of others that of centres within 2 m.
+    pub fn chosen(&self) -> impl Iterator<Item = &AveragePrecision> {
+        self.precisions.iter().filter(|of| match of.metric {
+            Metric::Volume => of.level == Some(Level::Moderate),
+            Metric::Distance => of.threshold.total_cmp(&SAME).is_eq(),
+            _ => false,
+        })
+    }
 }
 
 /// What decides whether two boxes are one object.

@@ -6,7 +6,7 @@
 //! The same input gives the same bytes, on a laptop and on a server without a screen.
 //!
 //! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`ndt_score_scene`],
-//! [`DriveScene`] and [`trajectory_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
+//! [`DriveScene`], [`trajectory_scene`] and [`detection_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
 //! [`trajectory_plot`] are charts. [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
 //! ```
@@ -26,6 +26,7 @@ mod camera;
 mod caption;
 mod chart;
 mod colour;
+mod detections;
 mod drive;
 mod error;
 mod file;
@@ -51,6 +52,7 @@ mod voxels;
 pub use crate::camera::Camera;
 pub use crate::chart::Plot;
 pub use crate::colour::turbo;
+pub use crate::detections::{BoxFate, DetectionFrame, detection_scene};
 pub use crate::drive::DriveScene;
 pub use crate::error::{MAX_SIDE, ViewError};
 pub use crate::fixes::{DriveFix, DriveStatus};

@@ -231,3 +231,28 @@ fn detections_that_became_worse_end_with_6() {
     assert_eq!(told["changes"], json!(wanted));
     assert_eq!(gate("before.txt").expect(0).data("summary")[0]["changes"], json!([]));
 }
+
+/// The page has each fate with its number, and says which frames it leaves out.
+#[test]
+fn detections_are_drawn_by_what_became_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let line = |frame: usize, x: f64| format!("{frame} 0 Car 0 0 0 600 170 680 230 1.6 1.7 3.2 {x} 1.7 20 0.5");
+    // Of 301 frames the last two miss nothing: one of them is the one that is left out.
+    let truth: String = (0..301).map(|frame| line(frame, 0.0) + "\n").collect();
+    fs::write(at.join("truth.txt"), &truth).unwrap();
+    let found = format!("{} 0.9\n{} 0.8\n{} 0.7\n", line(299, 0.0), line(300, 0.0), line(0, 9.0));
+    fs::write(at.join("found.txt"), found).unwrap();
+    let command = "evaluate detections found.txt truth.txt --protocol kitti --visualize";
+    let told = run(at, &format!("{command} page.html")).expect(0);
+    assert!(told.out.ends_with("picture: page.html\n"), "{}", told.out);
+    assert!(told.err.contains("shows 300 of 301 frames, those that miss the most; at most 300 frames"), "{}", told.err);
+    let page = fs::read_to_string(at.join("page.html")).unwrap();
+    let wanted = ["missed: 299", "false: 0", "hit: 1", "truth of hits: 1", "false, less sure: 1", "not counted: 0"];
+    for wanted in wanted.into_iter().chain(["000000: 1 missed, 0 false, 0 hit", "000299: 0 missed, 0 false, 1 hit"]) {
+        assert!(page.contains(&format!("\"{wanted}\"")), "{wanted}");
+    }
+    assert!(page.contains("shows 300 of 301 frames") && !page.contains("000300: "));
+    run(at, &format!("{command} page.png")).expect(0);
+    assert_eq!(fs::read(at.join("page.png")).unwrap()[..4], *b"\x89PNG");
+}

@@ -239,8 +239,8 @@
     if (!samples.length) return (state.distance = 2.4 * scene.radius), draw();
     const { right, above, back } = axes();
     const along = (axis, p) => axis.reduce((sum, x, k) => sum + x * (p[k] - state.target[k]), 0);
-    // The rays of a drive reach far beyond its streets.
-    const inside = sensor ? 0.9 : 0.99;
+    // The rays of a drive reach far beyond its streets, and a few points beyond the rest; boxes alone all count.
+    const inside = sensor ? 0.9 : scene.layers.some((layer) => layer.shape === "points") ? 0.99 : 1;
     // The bar and the buttons cover a part of the window.
     const [wide, high] = [(1.06 * canvas.clientHeight) / Math.max(canvas.clientWidth, 1), 1.16];
     state.distance = 1e3 * scene.radius;

@@ -125,6 +125,11 @@ impl Layer {
         Self { axes, ..Self::new(name, Shape::Wire, packed) }
     }
 
+    /// As [`boxes`](Self::boxes), with faces instead of edges.
+    pub fn solid_boxes(name: &str, rows: &[[f32; 7]]) -> Self {
+        Self { shape: Shape::Cube, ..Self::boxes(name, rows) }
+    }
+
     /// An ellipsoid of two standard deviations for each cell, coloured by the direction that it
     /// faces.
     pub fn ellipsoids(name: &str, cells: NdtEllipsoids) -> Self {
@@ -224,7 +229,7 @@ impl Layer {
 
     /// Whether each solid has axes of its own.
     pub(crate) fn has_axes(&self) -> bool {
-        matches!(self.shape, Shape::Ball | Shape::Wire)
+        matches!(self.shape, Shape::Ball | Shape::Wire) || self.axes.len() > 1
     }
 
     /// Where the values lie.

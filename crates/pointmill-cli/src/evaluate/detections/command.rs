@@ -2,10 +2,11 @@
 //! predictions of another run.
 
 use super::records::{Begin, Precision, Totals};
-use super::report;
+use super::{picture, report};
 use crate::batch::prelude::*;
 use crate::flags::{MemoryArgs, names};
 use crate::json::{self, Run};
+use crate::text::label;
 use clap::Args;
 use pointmill_detection::{DetectionParams, Detections, Protocol, Verdict, compare, evaluate};
 use pointmill_io::IoError;
@@ -32,6 +33,9 @@ pub(crate) struct DetectionsArgs {
     /// with 6 if any became worse
     #[arg(long, value_name = "OTHER")]
     compare: Option<PathBuf>,
+    /// Draw the boxes from above: missed, false and hit. .html shows them frame by frame
+    #[arg(long, value_name = "OUT.html|.png|.gif")]
+    visualize: Option<PathBuf>,
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -40,6 +44,8 @@ pub(crate) struct DetectionsArgs {
 pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Failure> {
     let params = DetectionParams { protocol: args.protocol };
     let files: Vec<&Path> = [&args.predictions, &args.truth].into_iter().chain(&args.compare).map(|f| &**f).collect();
+    let drawn = args.visualize.as_deref();
+    drawn.map_or(Ok(()), |path| plan_file("--visualize", path, &["html", "png", "gif"], &files).map(drop))?;
     let run = || Run::new(COMMAND, None);
     let begin = Begin {
         predictions: shown(files[0]),
@@ -73,6 +79,13 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
             Some(compare([&before, &found], [other, predictions], truth)?)
         }
     };
+    if let Some(path) = drawn {
+        interrupt::check()?;
+        let names = [0, 1].map(|k| label(&shown(files[k])));
+        let mean = found.mean_ap.map_or_else(String::new, |mean| format!(", mean AP {mean:.4}"));
+        let title = format!("{} against {}, {}{mean}", names[0], names[1], found.protocol);
+        picture::write(path, &title, &found, [predictions, truth])?;
+    }
     let with =
         |verdict| changes.as_ref().map(|changes| changes.iter().filter(|change| change.verdict == verdict).count());
     let counts = Counts { inputs: files.len(), done: files.len(), ..Counts::default() };
@@ -90,9 +103,10 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
         classes: found.classes.clone(),
         changes,
     };
-    let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: None, of };
+    let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: drawn.map(shown), of };
     printer.record("summary", &summary)?;
-    report::lines(&found, &summary.of).iter().try_for_each(|line| printer.text(line))?;
+    let lines = report::lines(&found, &summary.of).into_iter().chain(written("picture", summary.picture.as_deref()));
+    lines.into_iter().try_for_each(|line| printer.text(&line))?;
     match summary.of.worse {
         Some(worse) if worse > 0 => Err(Failure::No(format!("--compare: {worse} of the boxes became worse"))),
         _ => Ok(()),

@@ -1,6 +1,7 @@
 //! `pointmill evaluate detections`: how good 3D boxes are.
 
 mod command;
+mod picture;
 pub(crate) mod records;
 mod report;
 
