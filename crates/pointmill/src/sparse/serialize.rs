@@ -337,7 +337,7 @@ impl Workspace {
     /// Waits for the largest coordinate.
     fn largest(&mut self, rows: kernels::CellRows, blocks: u32) -> Result<u32> {
         let got = "none: the call waits for the largest coordinate";
-        self.stream.check_not_capturing(Argument::Depth, "a depth in a call that is recorded", got)?;
+        self.stream.check_not_capturing(Argument::Depth, "a depth", got)?;
         self.largest.reserve(1)?;
         self.largest.fill_words(0, 1)?;
         if blocks > 0 {

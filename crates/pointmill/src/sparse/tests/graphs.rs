@@ -44,7 +44,7 @@ fn a_graph_gives_what_calls_give() {
         }
         let mut waiting = Serializer::new(&stream, &SerializeParams::default()).unwrap();
         let refused = stream.capture(|| waiting.run(Cells::new(Ints::on_device(&coords, 3)?)?, &mut out)).unwrap_err();
-        let want = "depth: expected a depth in a call that is recorded, got none: the call waits for the largest \
+        let want = "depth: expected a depth (the stream records a graph), got none: the call waits for the largest \
                     coordinate";
         assert_eq!(refused.to_string(), want, "{name}");
     }
