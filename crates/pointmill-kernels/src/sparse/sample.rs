@@ -317,10 +317,10 @@ kernel! {
         let id = *a.inverse.add(i as usize);
         if id >= 0 {
             let (p, grid) = (a.input.point(i), a.input.grid());
-            if let Some(cell) = grid.cell(p) {
-                if distance_to_centre(&grid, cell, p).to_bits() == *a.least.add(id as usize) {
-                    atomic_min(a.rows.add(id as usize), i);
-                }
+            if let Some(cell) = grid.cell(p)
+                && distance_to_centre(&grid, cell, p).to_bits() == *a.least.add(id as usize)
+            {
+                atomic_min(a.rows.add(id as usize), i);
             }
         }
     }

@@ -274,7 +274,7 @@ impl NamedArrays for SampledArrays {
     }
 }
 
-/// Samples call after call, and keeps its memory: on a GPU 48 to 80 bytes a point.
+/// Samples call after call, and keeps its memory: on a GPU 36 to 100 bytes a point.
 ///
 /// ```
 /// use pointmill::Device;
