@@ -33,6 +33,8 @@ fixtures:
     done
     python3 fixtures/odometry.py
     python3 fixtures/odometry.py --check
+    python3 fixtures/sparse.py
+    python3 fixtures/sparse.py --check
 
 # Fuzz each target, 60 s by default, on seeds and what earlier runs found; needs a C++ compiler
 fuzz seconds="60" *targets:

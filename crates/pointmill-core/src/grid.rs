@@ -138,6 +138,13 @@ impl VoxelGrid {
         Self::new(size, range).map_err(too_small)
     }
 
+    /// A grid of as many cells of this size from another corner.
+    #[inline(always)]
+    pub fn moved_to(self, min: [f32; 3]) -> Self {
+        let reach = |k: usize| min[k] + self.dims[k] as f32 * self.size[k];
+        Self { range: Aabb { min, max: [reach(0), reach(1), reach(2)] }, ..self }
+    }
+
     /// Cells along x, y, z.
     #[inline(always)]
     pub const fn dims(&self) -> [u32; 3] {

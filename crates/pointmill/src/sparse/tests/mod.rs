@@ -1,0 +1,9 @@
+//! All devices against plain programs, and against each other.
+
+mod errors;
+mod fixtures;
+mod graphs;
+mod hierarchy;
+mod patches;
+mod sample;
+mod serialize;
