@@ -13,6 +13,7 @@ mod rates;
 mod roi_pool;
 mod soak;
 mod sort;
+mod sparse;
 mod suite;
 mod voxelize;
 
@@ -25,6 +26,7 @@ pub use rates::copy_rate;
 pub use roi_pool::roi_pool;
 pub use soak::{SETTLED, Soak, SoakOperator, SoakPass, resident_bytes};
 pub use sort::sort;
+pub use sparse::sparse;
 pub use suite::{Suite, with_cpu};
 pub use voxelize::voxelize;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     IcpCase, Measurement, Sweep, boxes, icp, ndt_align, ndt_build, ndt_maps, ndt_search, odometry, roi_pool,
-    roi_scenes, sort, voxelize,
+    roi_scenes, sort, sparse, voxelize,
 };
 use pointmill::{Device, Error, Stream};
 
@@ -23,6 +23,8 @@ pub enum Suite {
     RoiPool,
     /// Overlaps and suppression of built-in detections.
     Boxes,
+    /// The front end of sparse detectors, on sweeps.
+    Sparse(Vec<Sweep>),
     /// NDT on built-in maps.
     Ndt,
     /// Alignment of pairs of clouds.
@@ -59,6 +61,11 @@ impl Suite {
                 }
             }
             Self::Boxes => show(&boxes(stream, rounds, rate)?)?,
+            Self::Sparse(sweeps) => {
+                for sweep in sweeps {
+                    show(&sparse(stream, sweep, rounds, rate)?)?;
+                }
+            }
             Self::Ndt => {
                 let maps = ndt_maps();
                 for map in &maps {

@@ -62,6 +62,8 @@ enum Operator {
     RoiPool,
     /// Overlaps of boxes, and suppression; of built-in detections
     Boxes,
+    /// Cells of sparse detectors: sampling, orders along curves, larger cells
+    Sparse,
     /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
     Ndt,
     /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
@@ -95,6 +97,10 @@ fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
         }
         Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
         Operator::Boxes => refuse_clouds(args, "boxes").map(|()| Suite::Boxes)?,
+        Operator::Sparse => {
+            refuse(args, &["--target"], "sparse")?;
+            Suite::Sparse(sweeps(args)?)
+        }
         Operator::Ndt => refuse_clouds(args, "ndt").map(|()| Suite::Ndt)?,
         Operator::Icp => Suite::Icp(pairs(args)?),
         Operator::Odometry => refuse_clouds(args, "odometry").map(|()| Suite::Odometry)?,
