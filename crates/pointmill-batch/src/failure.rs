@@ -107,8 +107,10 @@ impl Failure {
 /// The flag that sets an argument of the library, if a flag of another name or none does.
 const fn flag_of(argument: Argument) -> Option<&'static str> {
     Some(match argument {
+        Argument::Depth => "--depth",
         Argument::EigenRatio => "--eigen-ratio",
         Argument::Epsilon => "--epsilon",
+        Argument::GridSize => "--grid-size",
         Argument::Guess | Argument::TargetFromSource => "--guess",
         Argument::Margin => "--margin",
         Argument::MaxDistance => "--max-distance",
@@ -120,6 +122,7 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
         Argument::Metric => "--metric",
         Argument::MinPoints => "--min-points",
         Argument::MinRange => "--min-range",
+        Argument::Orders => "--orders",
         Argument::OutSize | Argument::OutSizeX | Argument::OutSizeY | Argument::OutSizeZ => "--out-size",
         Argument::PostMax => "--post-max",
         Argument::PreMax => "--pre-max",

@@ -19,6 +19,7 @@ use crate::nms::{self, NmsArgs};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
 use crate::roi_pool::{self, RoiPoolArgs};
+use crate::serialize::{self, SerializeArgs};
 use crate::synth::{self, SynthArgs};
 use crate::voxelize::{self, VoxelizeArgs};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -63,6 +64,10 @@ enum Command {
     /// input, the command uses a built-in synthetic street
     #[command(after_help = examples::ROI_POOL)]
     RoiPool(RoiPoolArgs),
+    /// Take one point of each cell of a grid, and order the cells along curves that fill it, as Point
+    /// Transformer V3 does
+    #[command(after_help = examples::SERIALIZE)]
+    Serialize(SerializeArgs),
     /// Keep the boxes of detections that no better one suppresses
     #[command(after_help = examples::NMS)]
     Nms(NmsArgs),
@@ -148,6 +153,7 @@ impl Program for Cli {
             Command::Demo(args) => demo::run(args, device, printer),
             Command::Voxelize(args) => voxelize::run(args, device, printer),
             Command::RoiPool(args) => roi_pool::run(args, device, printer),
+            Command::Serialize(args) => serialize::run(args, device, printer),
             Command::Nms(args) => nms::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),

@@ -31,6 +31,7 @@ mod roi_pool;
 #[cfg(test)]
 #[path = "../tests/unit/schema.rs"]
 mod schema;
+mod serialize;
 mod synth;
 mod voxelize;
 

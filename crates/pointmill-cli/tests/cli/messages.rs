@@ -168,6 +168,7 @@ fn help() {
         "demo",
         "voxelize",
         "roi-pool",
+        "serialize",
         "nms",
         "ndt",
         "ndt build",
