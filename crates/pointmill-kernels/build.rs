@@ -25,7 +25,7 @@ mod assembler {
     use std::process::{Command, Stdio};
     use std::{env, fs, iter, thread};
 
-    const MODULES: [&str; 7] = ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes"];
+    const MODULES: [&str; 8] = ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse"];
 
     /// The GPUs: T4; A100 and Orin; RTX 30 and A10; RTX 40 and L4; H100 and H200; B200; RTX 50.
     /// Others are served by the PTX.

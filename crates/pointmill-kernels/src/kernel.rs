@@ -4,7 +4,7 @@
 pub const MAX_SHARED_BYTES: u32 = 64 << 10;
 
 /// What the names of a module's kernels begin with, in the order of [`MODULES`](crate::MODULES).
-pub(crate) const PREFIXES: [&str; 7] = ["prim", "voxelize", "roi", "ndt", "icp", "odometry", "boxes"];
+pub(crate) const PREFIXES: [&str; 8] = ["prim", "voxelize", "roi", "ndt", "icp", "odometry", "boxes", "sparse"];
 
 /// A kernel: what a launcher must know of it.
 pub trait Kernel {

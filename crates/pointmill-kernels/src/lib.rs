@@ -40,6 +40,7 @@ pub mod roi_pool;
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod rules;
 pub mod simt;
+pub mod sparse;
 pub mod voxelize;
 
 pub use kernel::{Kernel, MAX_SHARED_BYTES};

@@ -75,6 +75,7 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     module!("icp", icp),
     module!("odometry", odometry),
     module!("boxes", boxes),
+    module!("sparse", sparse),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

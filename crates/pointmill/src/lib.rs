@@ -5,6 +5,7 @@
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in
 //!   boxes;
 //! - [`boxes`]: overlaps of boxes, and suppression of detections;
+//! - [`sparse`]: the front end of sparse detectors;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away
 //!   again; scoring and aligning scans;
 //! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest
@@ -46,6 +47,7 @@ pub mod roi_pool;
 mod rows;
 mod scatter;
 mod seed;
+pub mod sparse;
 #[cfg(any(test, feature = "testing"))]
 mod testing;
 pub mod voxelize;
