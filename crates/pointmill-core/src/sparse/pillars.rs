@@ -27,7 +27,7 @@ impl PillarFeatures {
 
     /// Features of a point.
     #[inline(always)]
-    pub const fn len(self) -> usize {
+    pub const fn width(self) -> usize {
         match self {
             Self::Nine => 9,
             Self::Ten => 10,

@@ -294,10 +294,10 @@ kernel! {
                 let offset = a.window.offset(first + k);
                 let input =
                     if a.transposed != 0 { a.window.coarse(cell, offset) } else { Some(a.window.fine(cell, offset)) };
-                if let Some(input) = input {
-                    if let Some(id) = a.grid.id(input) {
-                        found = a.table.find(id);
-                    }
+                if let Some(input) = input
+                    && let Some(id) = a.grid.id(input)
+                {
+                    found = a.table.find(id);
                 }
             }
             if row < a.rows {

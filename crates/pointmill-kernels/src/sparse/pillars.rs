@@ -44,7 +44,7 @@ kernel! {
         let first = block_index() * PILLARS_OF_BLOCK;
         let n = a.n.get();
         let columns = a.features.columns();
-        let width = a.features.len() as u32;
+        let width = a.features.width() as u32;
         // Points of a pillar: no more than it has slots for.
         let points_of = |pillar: u32| {
             let points = if pillar < n { *a.num_points.add(pillar as usize) } else { 0 };
