@@ -110,8 +110,12 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
         return Ok(());
     }
     let table = &mut values(&mut out.table)[..rows * job.offsets as usize];
-    let lines = table.par_chunks_exact_mut(rows).zip(counts).enumerate().with_min_len(par::grain(1));
-    lines.for_each(|(k, (line, count))| *count = pairs_of(job, k as u32, &inputs, (outputs, kept), line));
+    if own.is_some() {
+        let lines = table.par_chunks_exact_mut(rows).zip(counts).enumerate().with_min_len(par::grain(1));
+        lines.for_each(|(k, (line, count))| *count = pairs_of(job, k as u32, &inputs, (outputs, kept), line));
+    } else {
+        submanifold(job, &inputs, table, rows, counts);
+    }
     if job.masks {
         let words = job.offsets.div_ceil(OFFSETS_OF_BLOCK) as usize;
         let masks = values(&mut out.masks)[..rows * words].par_chunks_exact_mut(words);
@@ -143,4 +147,25 @@ fn pairs_of(job: &Job<'_>, k: u32, inputs: &Sorted, (outputs, kept): (&Sorted, u
         }
     }
     count
+}
+
+/// Fills the table of a layer whose outputs are its inputs: offset `k` pairs two cells where offset
+/// `K - 1 - k` pairs them the other way round.
+fn submanifold(job: &Job<'_>, inputs: &Sorted, table: &mut [i32], rows: usize, counts: &mut [i32]) {
+    let (half, kept) = (counts.len() / 2, inputs.cells.len());
+    let (low, rest) = table.split_at_mut(half * rows);
+    let (center, high) = rest.split_at_mut(rows);
+    center.iter_mut().enumerate().for_each(|(row, at)| *at = if row < kept { row as i32 } else { -1 });
+    let (low_counts, rest) = counts.split_at_mut(half);
+    rest[0] = kept as i32;
+    let lows = low.par_chunks_exact_mut(rows).zip(&mut *low_counts);
+    let lines = lows.zip(high.par_chunks_exact_mut(rows).rev()).enumerate().with_min_len(par::grain(1));
+    lines.for_each(|(k, ((line, count), mirrored))| {
+        *count = pairs_of(job, k as u32, inputs, (inputs, kept), line);
+        mirrored.fill(-1);
+        for (row, &other) in line.iter().enumerate().filter(|&(_, &other)| other >= 0) {
+            mirrored[other as usize] = row as i32;
+        }
+    });
+    rest[1..].iter_mut().zip(low_counts.iter().rev()).for_each(|(count, &low)| *count = low);
 }
