@@ -13,7 +13,8 @@
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
 //! - [`boxes`]: how much two such boxes overlap;
-//! - [`sparse`]: orders of cells along curves;
+//! - [`sparse`]: orders of cells along curves, cells that a sparse convolution pairs, features of
+//!   pillars;
 //! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;

@@ -6,7 +6,7 @@
 //!   boxes;
 //! - [`boxes`]: overlaps of boxes, and suppression of detections;
 //! - [`sparse`]: the front end of sparse detectors: one point of each cell, cells in the
-//!   order of curves, larger cells;
+//!   order of curves, larger cells, pairs of convolutions, sweeps in one frame, pillars;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away
 //!   again; scoring and aligning scans;
 //! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest

@@ -1,12 +1,22 @@
-//! Kernels of `sparse`: one point of each cell, the order of cells along curves, and larger cells.
+//! Kernels of `sparse`: one point of each cell, the order of cells along curves, larger cells; pairs
+//! of a sparse convolution, sweeps in one frame, features of pillars.
 //!
 #![doc = include_str!("README.md")]
 
+mod densify;
 mod hierarchy;
+mod pairs;
+mod pillars;
 mod sample;
 mod serialize;
 
+pub use densify::{Densify, DensifyArgs, SWEEP_WORDS, Sweep};
 pub use hierarchy::{Heads, NextOrders, Parents, STAGE_TILE, StageArgs, StageCounts};
+pub use pairs::{
+    CellTable, ConvCells, ConvFaults, ENTRY, Insert, InsertArgs, OFFSETS_OF_BLOCK, Outputs, OutputsArgs, Pairs,
+    PairsArgs,
+};
+pub use pillars::{PILLARS_OF_BLOCK, Pillars, PillarsArgs};
 pub use sample::{
     AssignCells, ChoosePoints, Corner, CornerArgs, InsertCells, NearestPoints, RankCells, SAMPLE_TILE, SampleArgs,
     SampleCounts, SamplePoints, pick,
@@ -26,7 +36,12 @@ pub const KERNELS: &[crate::Properties] = properties![
     Inverse,
     Parents,
     Heads,
-    NextOrders
+    NextOrders,
+    Insert,
+    Outputs,
+    Pairs,
+    Densify,
+    Pillars
 ];
 
 /// Threads a block.

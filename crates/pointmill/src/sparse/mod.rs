@@ -1,10 +1,13 @@
 //! The front end of sparse detectors: one point of each cell, cells in the order of curves, larger
-//! cells.
+//! cells, pairs of convolutions, sweeps in one frame, features of pillars.
 //!
 //! [`grid_sample`] takes one point of each cell. [`serialize`] orders cells along curves that fill
 //! the grid, as Point Transformer V3 takes them. [`pool_hierarchy`] makes larger and larger cells,
-//! and [`patches`] groups rows for attention. A [`GridSampler`], a [`Serializer`] and a [`Pooler`]
-//! keep their memory between calls. The same input gives the same bits on every device, in every run
+//! and [`patches`] groups rows for attention. [`index_pairs`] finds which input cell meets which output
+//! cell at which offset of a kernel. [`densify`] moves points of several sweeps into one frame, and
+//! [`pillar_features`] makes what a network of pillars sees. A [`GridSampler`], a [`Serializer`], a
+//! [`Pooler`], an [`IndexPairs`], a [`Densifier`] and a [`PillarEncoder`] keep their memory between
+//! calls. The same input gives the same bits on every device, in every run
 //! and with any number of threads.
 //!
 //! # Waiting
@@ -13,10 +16,15 @@
 //! [`Cells::counted`].
 
 mod cells;
+mod conv;
+mod densify;
 mod hierarchy;
 mod hierarchy_cpu;
 mod params;
 mod patches;
+mod pillars;
+#[cfg(test)]
+mod pillars_tests;
 mod radix;
 mod sample;
 mod sample_cpu;
@@ -25,9 +33,14 @@ mod serialize;
 mod tests;
 
 pub use cells::{Cells, Ints};
+pub use conv::{
+    CellCoords, ConvArrays, ConvKind, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells, index_pairs,
+};
+pub use densify::{Densifier, densify};
 pub use hierarchy::{Hierarchy, PoolParams, Pooler, Stage, StageArrays};
 pub use params::{MAX_DEPTH, MAX_ORDERS, Order, SerializeParams};
 pub use patches::{DevicePatches, Patches};
+pub use pillars::{PillarEncoder, PillarFeatures, PillarParams, PillarPoints, pillar_features};
 pub use sample::{GridOrigin, GridSampleParams, GridSampleReport, GridSampler, Pick, Sampled, SampledArrays};
 pub use serialize::{Serialized, SerializedArrays, Serializer};
 
