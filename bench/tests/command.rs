@@ -74,7 +74,7 @@ fn arguments_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().unwrap();
     for (args, expected) in [
         ("roi-pool --points 7", "--points: cannot be used with `bench roi-pool`"),
-        ("grid", "possible values: voxelize, roi-pool, ndt, icp"),
+        ("grid", "possible values: voxelize, roi-pool, boxes, sparse, ndt, icp"),
         ("icp --points 7", "--points: cannot be used with `bench icp`"),
         ("icp --input a.bin", "--input: `bench icp` also needs --target"),
         ("ndt --input a.bin --target a.bin", "--input: cannot be used with `bench ndt`"),
