@@ -39,6 +39,7 @@ pub mod icp;
 #[doc(hidden)]
 pub mod internals;
 pub mod interop;
+mod ints;
 mod memory;
 pub mod ndt;
 mod par;
@@ -62,6 +63,7 @@ pub use device::{
 };
 pub(crate) use error::ensure;
 pub use error::{Error, Result};
+pub use ints::Ints;
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays, Values};
 pub use pointmill_core::record;
 pub use pointmill_core::rigid::NotRigid;

@@ -7,8 +7,8 @@ use crate::cache::Cache;
 use crate::errors::{OrRaise, value};
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
-use pointmill::boxes::{Candidates, ClassIds, Kept, NmsParams, Suppressor};
-use pointmill::{Buffer, Result, Stream};
+use pointmill::boxes::{Candidates, Kept, NmsParams, Suppressor};
+use pointmill::{Buffer, Ints, Result, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -55,7 +55,7 @@ impl Job {
         };
         let mut candidates = Candidates::new(self.boxes.rows(7)?, self.scores.rows(1)?);
         if let Some((buffer, len)) = &ids {
-            candidates = candidates.classes(ClassIds::on_device(buffer, *len)?);
+            candidates = candidates.classes(Ints::on_device(buffer, *len)?);
         }
         if let Some(splits) = &self.row_splits {
             candidates = candidates.batch(splits);

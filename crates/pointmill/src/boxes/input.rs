@@ -2,7 +2,7 @@
 
 use crate::device::{Buffer, Stream};
 use crate::rows::Values;
-use crate::{Argument, BoxOrigin, Dtype, Error, Result, Rows, ensure, memory, par};
+use crate::{Argument, BoxOrigin, Dtype, Error, Ints, Result, Rows, ensure, memory, par};
 use pointmill_core::boxes::{BoxFault, BoxShape, COLUMNS, MAX_EXTENT, MAX_YAW, fault};
 use pointmill_kernels::boxes::BoxRows;
 use rayon::prelude::*;
@@ -95,100 +95,19 @@ impl<'a> Boxes<'a> {
     }
 }
 
-/// The class of each box: whole numbers of 0 or more, on the host or on a device.
-///
-/// ```
-/// use pointmill::boxes::ClassIds;
-/// let ids = ClassIds::from(&[0, 2, 2]);
-/// assert_eq!(ids.len(), 3);
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct ClassIds<'a>(Ids<'a>);
-
-#[derive(Clone, Copy, Debug)]
-enum Ids<'a> {
-    Host(&'a [i32]),
-    Device(&'a Buffer<i32>, usize),
-}
-
-impl<'a> ClassIds<'a> {
-    /// The first `len` numbers of a buffer.
-    ///
-    /// # Errors
-    /// A buffer that has fewer.
-    pub fn on_device(buffer: &'a Buffer<i32>, len: usize) -> Result<Self> {
-        ensure(len <= buffer.len(), Argument::Classes, format_args!("{len} numbers"), buffer.len())?;
-        Ok(Self(match buffer.as_slice() {
-            Some(ids) => Ids::Host(&ids[..len]),
-            None => Ids::Device(buffer, len),
-        }))
-    }
-
-    /// How many there are.
-    pub const fn len(&self) -> usize {
-        match self.0 {
-            Ids::Host(ids) => ids.len(),
-            Ids::Device(_, len) => len,
-        }
-    }
-
-    /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(super) const fn stream(&self) -> Option<&'a Stream> {
-        match self.0 {
-            Ids::Host(_) => None,
-            Ids::Device(buffer, _) => Some(buffer.stream()),
-        }
-    }
-
-    pub(super) fn check(&self, boxes: usize, stream: &Stream) -> Result<()> {
-        ensure(self.len() == boxes, Argument::Classes, format_args!("{boxes} numbers, as many as boxes"), self.len())?;
-        match self.0 {
-            Ids::Device(buffer, _) => stream.check_memory(Argument::Classes, "memory of", buffer.stream()),
-            Ids::Host(ids) => {
-                stream.check_not_capturing(Argument::Classes, "memory of the device", "a host slice")?;
-                match ids.iter().position(|&id| id < 0) {
-                    None => Ok(()),
-                    Some(i) => Err(Self::refused(i, ids[i])),
-                }
-            }
-        }
-    }
-
-    /// The error of a number below 0.
-    pub(super) fn refused(row: usize, got: impl std::fmt::Display) -> Error {
-        Error::argument(Argument::Classes, "whole numbers of 0 or more", format_args!("{got} in row {row}"))
-    }
-
-    pub(super) const fn host(&self) -> Option<&'a [i32]> {
-        match self.0 {
-            Ids::Host(ids) => Some(ids),
-            Ids::Device(..) => None,
-        }
-    }
-
-    pub(super) fn address(&self, staging: &mut Buffer<i32>) -> Result<*const i32> {
-        match self.0 {
-            Ids::Host(ids) => {
-                staging.put(ids)?;
-                Ok(staging.pointer())
-            }
-            Ids::Device(buffer, _) => Ok(buffer.pointer()),
-        }
+/// Checks the class of each box; those on the host number by number.
+pub(super) fn check_classes(classes: &Ints<'_>, boxes: usize, stream: &Stream) -> Result<()> {
+    let expected = format_args!("{boxes} numbers, as many as boxes");
+    ensure(classes.len() == boxes, Argument::Classes, expected, classes.len())?;
+    classes.check(Argument::Classes, stream)?;
+    let ids = classes.host().unwrap_or_default();
+    match ids.iter().position(|&id| id < 0) {
+        None => Ok(()),
+        Some(i) => Err(refused_class(i, ids[i])),
     }
 }
 
-impl<'a> From<&'a [i32]> for ClassIds<'a> {
-    fn from(ids: &'a [i32]) -> Self {
-        Self(Ids::Host(ids))
-    }
-}
-
-impl<'a, const N: usize> From<&'a [i32; N]> for ClassIds<'a> {
-    fn from(ids: &'a [i32; N]) -> Self {
-        Self(Ids::Host(ids))
-    }
+/// The error of a class below 0.
+pub(super) fn refused_class(row: usize, got: impl std::fmt::Display) -> Error {
+    Error::argument(Argument::Classes, "whole numbers of 0 or more", format_args!("{got} in row {row}"))
 }

@@ -33,7 +33,6 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use input::ClassIds;
 pub use nms::{Candidates, Kept, KeptArrays, NmsReport, Suppressor};
 pub use pairs::{BoxIou, OverlapLists};
 pub use params::{IouKind, IouParams, NmsMetric, NmsParams, Pairs};

@@ -1,9 +1,9 @@
 //! Suppression of detections that overlap a better one.
 
-use super::input::Boxes;
-use super::{ClassIds, NmsParams, cpu, gpu};
+use super::input::{Boxes, check_classes, refused_class};
+use super::{NmsParams, cpu, gpu};
 use crate::device::{Buffer, Output, Side, Stream};
-use crate::{Argument, Dtype, NamedArrays, Result, Rows, ensure, memory, rows};
+use crate::{Argument, Dtype, Ints, NamedArrays, Result, Rows, ensure, memory, rows};
 use pointmill_core::array::ArrayView;
 use pointmill_core::record;
 use pointmill_kernels::boxes::{Item, MAX_CANDIDATES, NONE};
@@ -24,7 +24,7 @@ use pointmill_kernels::boxes::{Item, MAX_CANDIDATES, NONE};
 pub struct Candidates<'a> {
     boxes: Rows<'a>,
     scores: Rows<'a>,
-    pub(super) classes: Option<ClassIds<'a>>,
+    pub(super) classes: Option<Ints<'a>>,
     row_splits: Option<&'a [usize]>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// The same with classes, which never meet.
-    pub fn classes(self, classes: impl Into<ClassIds<'a>>) -> Self {
+    pub fn classes(self, classes: impl Into<Ints<'a>>) -> Self {
         Self { classes: Some(classes.into()), ..self }
     }
 
@@ -62,7 +62,7 @@ impl<'a> Candidates<'a> {
         let expected = format_args!("{} values, as many as boxes", boxes.len());
         ensure(self.scores.len() == boxes.len(), Argument::Scores, expected, self.scores.len())?;
         if let Some(classes) = &self.classes {
-            classes.check(boxes.len(), stream)?;
+            check_classes(classes, boxes.len(), stream)?;
         }
         if let Some(splits) = self.row_splits {
             rows::check_splits(Argument::RowSplits, splits, boxes.len())?;
@@ -167,7 +167,7 @@ impl Kept {
                 return Err(Boxes::refused(Argument::Boxes, row));
             }
             if class != NONE {
-                return Err(ClassIds::refused(class as usize, "one below 0"));
+                return Err(refused_class(class as usize, "one below 0"));
             }
         }
         let padded = self.rows.read(self.items * self.capacity)?;

@@ -32,7 +32,7 @@ mod serialize;
 #[cfg(test)]
 mod tests;
 
-pub use cells::{Cells, Ints};
+pub use cells::Cells;
 pub use conv::{
     CellCoords, ConvArrays, ConvKind, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells, index_pairs,
 };

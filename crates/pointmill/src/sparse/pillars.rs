@@ -1,7 +1,7 @@
 //! Features of the points of pillars.
 
 use crate::device::{Buffer, Side, Stream, workspace};
-use crate::{Argument, Device, Dtype, Result, Rows, ensure, par};
+use crate::{Argument, Device, Dtype, Ints, Result, Rows, ensure, par};
 use pointmill_core::sparse::{PillarGrid, features_of_point, mean};
 use pointmill_kernels::prim::Length;
 use pointmill_kernels::sparse as kernels;
@@ -63,51 +63,11 @@ impl PillarParams {
     }
 }
 
-/// Whole numbers of `i32`, `[N, columns]`, on the host or on a device.
-#[derive(Clone, Copy, Debug)]
-enum Ints<'a> {
-    Host(&'a [i32]),
-    Device(&'a Buffer<i32>),
-}
-
-impl<'a> Ints<'a> {
-    /// The buffer, which must have so many values.
-    fn of(buffer: &'a Buffer<i32>, argument: Argument, rows: usize, columns: usize) -> Result<Self> {
-        let expected = format_args!("{rows} x {columns} values");
-        ensure(buffer.len() / columns >= rows, argument, expected, buffer.len())?;
-        Ok(buffer.as_slice().map_or(Self::Device(buffer), |values| Self::Host(&values[..rows * columns])))
-    }
-
-    const fn stream(&self) -> Option<&'a Stream> {
-        match self {
-            Self::Host(_) => None,
-            Self::Device(buffer) => Some(buffer.stream()),
-        }
-    }
-
-    fn check(&self, argument: Argument, stream: &Stream) -> Result<()> {
-        match self {
-            Self::Host(_) => stream.check_not_capturing(argument, "memory of the device", "a host slice"),
-            Self::Device(buffer) => stream.check_memory(argument, "memory of", buffer.stream()),
-        }
-    }
-
-    const fn host(&self) -> &'a [i32] {
-        match self {
-            Self::Host(values) => values,
-            Self::Device(_) => &[],
-        }
-    }
-
-    fn address(&self, staging: &mut Buffer<i32>) -> Result<*const i32> {
-        match self {
-            Self::Host(values) => {
-                staging.put(values)?;
-                Ok(staging.pointer())
-            }
-            Self::Device(buffer) => Ok(buffer.pointer()),
-        }
-    }
+/// The rows of a buffer, which must have as many.
+fn rows_of<'a>(buffer: &'a Buffer<i32>, argument: Argument, rows: usize, columns: usize) -> Result<Ints<'a>> {
+    let expected = format_args!("{rows} x {columns} values");
+    ensure(buffer.len() / columns >= rows, argument, expected, buffer.len())?;
+    Ok(Ints::first(buffer, rows * columns))
 }
 
 /// Pillars, as `voxelize` makes them.
@@ -149,7 +109,7 @@ impl<'a> PillarPoints<'a> {
         let cell_columns = if cells.len() == rows * 4 { 4 } else { 3 };
         let expected = format_args!("{rows} x 3 or {rows} x 4 values");
         ensure(cells.len() == rows * cell_columns, Argument::Coords, expected, cells.len())?;
-        Ok(Self { voxels, slots, num_points: Ints::Host(num_points), cells: Ints::Host(cells), cell_columns, rows })
+        Ok(Self { voxels, slots, num_points: num_points.into(), cells: cells.into(), cell_columns, rows })
     }
 
     /// The same with buffers, of cells with `cell_columns` columns, 3 or 4.
@@ -165,8 +125,8 @@ impl<'a> PillarPoints<'a> {
     ) -> Result<Self> {
         let (voxels, rows) = Self::rows(voxels.into(), slots)?;
         ensure(matches!(cell_columns, 3 | 4), Argument::Coords, "3 or 4 columns", cell_columns)?;
-        let num_points = Ints::of(num_points, Argument::NumPoints, rows, 1)?;
-        let cells = Ints::of(cells, Argument::Coords, rows, cell_columns)?;
+        let num_points = rows_of(num_points, Argument::NumPoints, rows, 1)?;
+        let cells = rows_of(cells, Argument::Coords, rows, cell_columns)?;
         Ok(Self { voxels, slots, num_points, cells, cell_columns, rows })
     }
 
@@ -292,13 +252,14 @@ impl PillarEncoder {
 
 fn on_cpu(pillars: &PillarPoints<'_>, params: &PillarParams, out: &mut [f32]) {
     let (voxels, grid) = (pillars.voxels.host::<f32>().unwrap_or_default(), params.grid());
+    let [num_points, cells] = [pillars.num_points, pillars.cells].map(|ints| ints.host().unwrap_or_default());
     let (columns, width, slots) = (params.features.columns(), params.features.width(), pillars.slots);
     let rows = out.par_chunks_exact_mut(slots * width).with_min_len(par::grain(POINTS_OF_A_THREAD.div_ceil(slots)));
     rows.enumerate().for_each(|(row, out)| {
         let points = &voxels[row * slots * columns..][..slots * columns];
-        let n = pillars.num_points.host()[row].clamp(0, slots as i32);
+        let n = num_points[row].clamp(0, slots as i32);
         let means = [0, 1, 2].map(|axis| mean(n as u32, |i| points[i as usize * columns + axis]));
-        let cell = &pillars.cells.host()[row * pillars.cell_columns..][..pillars.cell_columns];
+        let cell = &cells[row * pillars.cell_columns..][..pillars.cell_columns];
         let centers = [0, 1, 2].map(|axis| grid.center(axis, cell[cell.len() - 1 - axis]));
         out.fill(0.0);
         for (point, out) in points.chunks_exact(columns).zip(out.chunks_exact_mut(width)).take(n as usize) {

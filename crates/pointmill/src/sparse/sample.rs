@@ -1,10 +1,10 @@
 //! One point of each cell.
 
 use super::cells::MAX_ROWS;
-use super::{Cells, Ints, sample_cpu};
+use super::{Cells, sample_cpu};
 use crate::device::{Buffer, Output, Side, Stream, Uploaded, workspace};
 use crate::prim::{Pairs, Sorter, passes_for};
-use crate::{Aabb, Argument, Dtype, Error, NamedArrays, Result, Rows, VoxelGrid, ensure, rows, seed};
+use crate::{Aabb, Argument, Dtype, Error, Ints, NamedArrays, Result, Rows, VoxelGrid, ensure, rows, seed};
 use pointmill_core::array::ArrayView;
 use pointmill_core::hash::Seed;
 use pointmill_core::record;

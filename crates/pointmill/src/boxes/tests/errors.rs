@@ -1,8 +1,8 @@
 //! What is refused, and in which words.
 
-use crate::boxes::{BoxIou, Candidates, ClassIds, IouKind, IouParams, NmsMetric, NmsParams, Pairs, Suppressor};
+use crate::boxes::{BoxIou, Candidates, IouKind, IouParams, NmsMetric, NmsParams, Pairs, Suppressor};
 use crate::testing::{devices, kernel_devices};
-use crate::{Device, Rows};
+use crate::{Device, Ints, Rows};
 
 const GOOD: [f32; 7] = [0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0];
 
@@ -53,7 +53,7 @@ fn rows_in_memory_of_a_device_are_named_when_somebody_waits() {
         suppressor.run(Candidates::new(rows, scores), &mut kept).unwrap();
         assert!(kept.read().unwrap_err().to_string().starts_with("boxes: expected extents"), "{name}");
         let classes = stream.upload(&[0, 1, -3]).unwrap();
-        let ids = ClassIds::on_device(&classes, 3).unwrap();
+        let ids = Ints::on_device(&classes, 3).unwrap();
         suppressor.run(Candidates::new(&[GOOD; 3], scores).classes(ids), &mut kept).unwrap();
         let said = kept.read().unwrap_err().to_string();
         assert_eq!(said, "classes: expected whole numbers of 0 or more, got one below 0 in row 2", "{name}");

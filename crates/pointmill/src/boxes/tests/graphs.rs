@@ -1,9 +1,9 @@
 //! Calls that are recorded in a graph, and streams that are in order.
 
 use super::{scores, street};
-use crate::boxes::{BoxIou, Candidates, ClassIds, IouParams, NmsParams, Suppressor};
+use crate::boxes::{BoxIou, Candidates, IouParams, NmsParams, Suppressor};
 use crate::testing::{CAPTURES, Random, assert_in_order, kernel_devices};
-use crate::{Device, Rows};
+use crate::{Device, Ints, Rows};
 
 #[test]
 fn a_graph_gives_what_calls_give() {
@@ -30,7 +30,7 @@ fn a_graph_gives_what_calls_give() {
             () => {{
                 let rows = Rows::on_device(&boxes, n, 7).unwrap();
                 let scores = Rows::on_device(&points, n, 1).unwrap();
-                let ids = ClassIds::on_device(&classes, n).unwrap();
+                let ids = Ints::on_device(&classes, n).unwrap();
                 suppressor.run(Candidates::new(rows, scores).classes(ids).batch(&splits), &mut kept).unwrap();
                 worker.iou(rows, rows, &mut iou).unwrap();
             }};
@@ -74,7 +74,7 @@ fn work_on_memory_of_other_streams_is_in_order() {
     let mut suppressor = Suppressor::new(own, &NmsParams::default()).unwrap();
     let mut kept = Suppressor::new(d, &NmsParams::default()).unwrap().output().unwrap();
     let scores = Rows::on_device(&points, 20, 1).unwrap();
-    let candidates = Candidates::new(x, scores).classes(ClassIds::on_device(&classes, 20).unwrap());
+    let candidates = Candidates::new(x, scores).classes(Ints::on_device(&classes, 20).unwrap());
     suppressor.run(candidates, &mut kept).unwrap();
     streams.iter().for_each(|stream| drop(stream.take_steps()));
     suppressor.run(candidates, &mut kept).unwrap();

@@ -3,7 +3,7 @@
 use super::ConvKind::{Inverse, Strided, Submanifold, Transposed};
 use super::ConvParams;
 use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, Result, ensure, par};
+use crate::{Argument, Error, Ints, Result, ensure, par};
 use pointmill_core::sparse::{CellGrid, MAX_CELLS, Window};
 use pointmill_kernels::prim::Length;
 use rayon::prelude::*;
@@ -25,15 +25,9 @@ const TOO_MANY: usize = 1 << 30;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CellCoords<'a> {
-    values: Values<'a>,
+    values: Ints<'a>,
     /// Where the exact number of rows is.
     exact: Option<&'a Buffer<u32>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Values<'a> {
-    Host(&'a [[i32; 4]]),
-    Device(&'a Buffer<i32>, usize),
 }
 
 impl<'a> CellCoords<'a> {
@@ -49,11 +43,7 @@ impl<'a> CellCoords<'a> {
 
     /// The first rows of a buffer that has as many.
     pub(super) fn of(buffer: &'a Buffer<i32>, len: usize) -> Self {
-        let values = match buffer.as_slice() {
-            Some(values) => Values::Host(bytemuck::cast_slice(&values[..len * 4])),
-            None => Values::Device(buffer, len),
-        };
-        Self { values, exact: None }
+        Self { values: Ints::first(buffer, len * 4), exact: None }
     }
 
     /// The same, of which only so many rows count as the first word of a buffer says; more than
@@ -64,10 +54,7 @@ impl<'a> CellCoords<'a> {
 
     /// How many rows there are, or at most.
     pub const fn len(&self) -> usize {
-        match self.values {
-            Values::Host(cells) => cells.len(),
-            Values::Device(_, len) => len,
-        }
+        self.values.len() / 4
     }
 
     /// Whether there are none.
@@ -77,13 +64,9 @@ impl<'a> CellCoords<'a> {
 
     /// The cells in host memory that count.
     pub(super) fn host(&self) -> &'a [[i32; 4]] {
-        match self.values {
-            Values::Host(cells) => {
-                let exact = self.exact.and_then(Buffer::as_slice).and_then(|exact| exact.first());
-                &cells[..exact.map_or(cells.len(), |&exact| cells.len().min(exact as usize))]
-            }
-            Values::Device(..) => &[],
-        }
+        let cells = self.values.host().unwrap_or_default().as_chunks().0;
+        let exact = self.exact.and_then(Buffer::as_slice).and_then(|exact| exact.first());
+        &cells[..exact.map_or(cells.len(), |&exact| cells.len().min(exact as usize))]
     }
 
     /// How many rows count, for kernels.
@@ -93,21 +76,11 @@ impl<'a> CellCoords<'a> {
     }
 
     pub(super) fn address(&self, staging: &mut Buffer<i32>) -> Result<*const [i32; 4]> {
-        match self.values {
-            Values::Host(cells) => {
-                staging.put(cells.as_flattened())?;
-                Ok(staging.pointer().cast_const().cast())
-            }
-            Values::Device(buffer, _) => Ok(buffer.pointer().cast_const().cast()),
-        }
+        Ok(self.values.address(staging)?.cast())
     }
 
     fn streams(&self) -> [Option<&'a Stream>; 2] {
-        let own = match self.values {
-            Values::Host(_) => None,
-            Values::Device(buffer, _) => Some(buffer.stream()),
-        };
-        [own, self.exact.map(Buffer::stream)]
+        [self.values.stream(), self.exact.map(Buffer::stream)]
     }
 
     fn check(&self, argument: Argument, grid: &CellGrid, stream: &Stream) -> Result<()> {
@@ -116,10 +89,7 @@ impl<'a> CellCoords<'a> {
             stream.check_memory(argument, "a number in memory of", exact.stream())?;
             ensure(!exact.is_empty(), argument, "a number of rows", "an empty buffer")?;
         }
-        match self.values {
-            Values::Device(buffer, _) => return stream.check_memory(argument, "memory of", buffer.stream()),
-            Values::Host(_) => stream.check_not_capturing(argument, "memory of the device", "a host slice")?,
-        }
+        self.values.check(argument, stream)?;
         let cells = self.host();
         let outside = |cell: &[i32; 4]| grid.id(*cell).is_none();
         let all = cells.par_iter().with_min_len(par::grain(CHECKED_BY_A_THREAD));
@@ -144,7 +114,7 @@ pub(super) fn repeated(row: usize) -> Error {
 
 impl<'a> From<&'a [[i32; 4]]> for CellCoords<'a> {
     fn from(cells: &'a [[i32; 4]]) -> Self {
-        Self { values: Values::Host(cells), exact: None }
+        Self { values: cells.into(), exact: None }
     }
 }
 

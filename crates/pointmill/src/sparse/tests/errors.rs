@@ -1,8 +1,8 @@
 //! What is refused, and in which words.
 
-use crate::Device;
-use crate::sparse::{Cells, Ints, Order, SerializeParams, Serializer, serialize};
+use crate::sparse::{Cells, Order, SerializeParams, Serializer, serialize};
 use crate::testing::{devices, kernel_devices};
+use crate::{Device, Ints};
 
 fn at(depth: Option<u32>) -> SerializeParams {
     SerializeParams { depth, orders: vec![Order::Z] }

@@ -1,9 +1,9 @@
 //! Calls that are recorded in a graph, and streams that are in order.
 
 use super::serialize::some;
-use crate::Device;
-use crate::sparse::{Cells, Ints, SerializeParams, Serializer};
+use crate::sparse::{Cells, SerializeParams, Serializer};
 use crate::testing::{CAPTURES, Random, assert_in_order, kernel_devices};
+use crate::{Device, Ints};
 
 #[test]
 fn a_graph_gives_what_calls_give() {

@@ -2,10 +2,10 @@
 
 use super::serialize::{plain_code, some};
 use crate::sparse::{
-    Cells, Ints, Order, PoolParams, Pooler, SerializeParams, Serializer, StageArrays, pool_hierarchy, serialize,
+    Cells, Order, PoolParams, Pooler, SerializeParams, Serializer, StageArrays, pool_hierarchy, serialize,
 };
 use crate::testing::{CAPTURES, Random, devices, kernel_devices};
-use crate::{Device, differences};
+use crate::{Device, Ints, differences};
 use std::collections::BTreeMap;
 
 /// The hierarchy as its definition says: the rows of each larger cell, by code.

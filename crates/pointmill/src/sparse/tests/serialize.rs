@@ -1,8 +1,8 @@
 //! Codes and orders.
 
-use crate::sparse::{Cells, Ints, Order, SerializeParams, SerializedArrays, Serializer, serialize};
+use crate::sparse::{Cells, Order, SerializeParams, SerializedArrays, Serializer, serialize};
 use crate::testing::{Random, devices};
-use crate::{Device, differences};
+use crate::{Device, Ints, differences};
 
 /// The position on the Hilbert curve by Skilling's rule on lists of bits, the highest first.
 fn hilbert(axes: [u32; 3], depth: u32) -> u64 {
