@@ -86,23 +86,7 @@ def _suppress(
     )
 
 
-@torch.library.custom_op("pointmill::nms", mutates_args=())
-def _nms_op(
-    boxes: Tensor,
-    scores: Tensor,
-    threshold: float,
-    metric: str,
-    class_ids: Tensor | None,
-    row_splits: Sequence[int] | None,
-    score_threshold: float | None,
-    pre_max: int | None,
-    post_max: int | None,
-    origin: str,
-    padded: bool,
-) -> tuple[Tensor, Tensor]:
-    return _suppress(
-        boxes, scores, threshold, metric, class_ids, row_splits, score_threshold, pre_max, post_max, origin, padded
-    )
+_nms_op = torch.library.custom_op("pointmill::nms", _suppress, mutates_args=())
 
 
 @_nms_op.register_fake
