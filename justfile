@@ -31,10 +31,10 @@ fixtures:
         python3 fixtures/$operator.py --self-test --rounds 2000
         python3 fixtures/$operator.py --mutants
     done
-    python3 fixtures/odometry.py
-    python3 fixtures/odometry.py --check
-    python3 fixtures/sparse.py
-    python3 fixtures/sparse.py --check
+    for program in odometry sparse sparse_pairs; do
+        python3 fixtures/$program.py
+        python3 fixtures/$program.py --check
+    done
 
 # Fuzz each target, 60 s by default, on seeds and what earlier runs found; needs a C++ compiler
 fuzz seconds="60" *targets:
