@@ -21,8 +21,7 @@ use footprint::Pair;
 pub const COLUMNS: usize = 7;
 /// The largest extent of a box, and the largest coordinate of its centre: 10,000 km.
 pub const MAX_EXTENT: f64 = 1e7;
-/// The largest yaw, in radians: differences of two then stay below
-/// [`MAX_ANGLE`](crate::trig::MAX_ANGLE).
+/// The largest yaw, in radians: differences of two then stay below [`MAX_ANGLE`].
 pub const MAX_YAW: f64 = MAX_ANGLE / 2.0;
 
 /// What the overlap of two boxes is measured by.
