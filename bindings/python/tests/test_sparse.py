@@ -16,7 +16,6 @@ STAGE = ["cluster", "indptr", "indices", "head", "grid_coord", "batch", "codes",
 def libraries():
     """What makes an array of each library that is here."""
     yield np.asarray
-    yield np.asarray
     try:
         import torch
     except ImportError:
