@@ -130,6 +130,9 @@ def show(browser, base, folder):
             size(browser, width, height)
             for name in SHOWN:
                 visit(browser, f"{base}{name}.html")
+                # The colours of the last visit are kept.
+                browser.js("localStorage.clear()")
+                visit(browser, f"{base}{name}.html?{scheme}")
                 time.sleep(0.5)
                 (folder / f"{name.replace('/', '_')}_{scheme}_{width}.png").write_bytes(browser.screenshot())
 

@@ -8,6 +8,8 @@ import griffe
 SOURCES = Path(__file__).parent.parent / "bindings/python/src"
 CLASS = re.compile(r'\b(?:struct|enum) (\w+)')
 NAME = re.compile(r'name = "(\w+)"')
+# A role of reStructuredText, which is a word of code here.
+ROLE = re.compile(r":\w+:`~?([^`]+)`")
 
 
 def texts():
@@ -60,4 +62,5 @@ class RustDocstrings(griffe.Extension):
             except KeyError:
                 continue
             if text and not of.is_alias and not of.docstring:
-                of.docstring = griffe.Docstring(text, parent=of, lineno=1)
+                text = ROLE.sub(r"`\1`", text)
+                of.docstring = griffe.Docstring(text, parent=of, lineno=1, parser=loader.docstring_parser)
