@@ -135,13 +135,7 @@ fn what_is_out_of_range_is_named() {
         assert_eq!(params.validate().unwrap_err().to_string(), wanted);
     }
     let drive = drive(Scene::Street, 4, 2);
-    let huge = LocalizerParams { region: Some([-1e6, -1e6, 1e6, 1e6]), ..default() };
-    let mut localizer = localizer(&moments(&drive), &huge, &Device::cpu());
-    let told = localizer.push(Rows::from(&scan(&drive, 1)[..]), None).unwrap_err().to_string();
-    assert_eq!(
-        told,
-        "region: expected one of at most 134217728 places, 1 m and 3.0 degrees apart, got 2000000 x 2000000 m"
-    );
+    let mut localizer = localizer(&moments(&drive), &default(), &Device::cpu());
     assert!(localizer.start(&Pose::from_translation([f64::NAN; 3])).is_err() && localizer.pose().is_none());
     let up = Pose::from_xyzrpy([0.0, 0.0, 0.0, 0.0, -std::f64::consts::FRAC_PI_2, 0.0]).unwrap();
     let told = localizer.set_base(Some(up)).unwrap_err().to_string();
