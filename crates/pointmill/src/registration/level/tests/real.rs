@@ -30,7 +30,7 @@ fn measure_pairs() {
     let (unit, metres) = (of("UNIT", 2.0), of("METRES", 80.0));
     let sweeps: Vec<Vec<[f64; 3]>> = (0..25)
         .map(|i| {
-            let cloud = read(&folder.join(format!("{i:06}.laz")), &ReadOptions::default()).unwrap().cloud;
+            let cloud = read(folder.join(format!("{i:06}.laz")), &ReadOptions::default()).unwrap().cloud;
             let rows = Rows::from(&cloud);
             (0..rows.len()).map(|k| rows.point(k)).collect()
         })
@@ -66,7 +66,7 @@ fn measure_pairs() {
             }
             for k in 0..12 {
                 let turn = Pose::from_xyzrpy([0.0, 0.0, 0.0, 0.0, 0.0, f64::from(k) * PI / 6.0]).unwrap();
-                if (a + b + k as usize) % of("EVERY", 1.0) as usize != 0 {
+                if !(a + b + k as usize).is_multiple_of(of("EVERY", 1.0) as usize) {
                     continue;
                 }
                 let source: Vec<_> = sweeps[b].iter().map(|p| turn.apply(*p)).collect();
