@@ -68,6 +68,17 @@ fn the_map_of_another_place_has_no_fix() {
 }
 
 #[test]
+fn a_map_of_bare_ground_has_no_fix_for_a_search() {
+    let ground: Vec<[f64; 3]> =
+        (0..40_000).map(|i| [f64::from(i % 200) * 0.2, f64::from(i / 200) * 0.2, 0.0]).collect();
+    let mut map = NdtMoments::new(2.0).unwrap();
+    map.add(Rows::from(&ground[..])).unwrap();
+    let mut localizer = localizer(&map, &LocalizerParams::default(), &Device::cpu());
+    let own = scan(&drive(Scene::Loop, 3, 24), 3);
+    no_fix(&localizer.push(Rows::from(&own[..]), None).unwrap(), Rejection::OutsideMap);
+}
+
+#[test]
 fn another_street_has_no_fix_where_the_right_one_has() {
     // Fronts and parked cars are alike in all streets: alignments converge, fit well and beat other
     // places.
