@@ -46,10 +46,9 @@ kernel! {
         each_pair(
             (warp() * ROWS_OF_WARP, ROWS_OF_WARP),
             queues,
-            |j| of_columns.get(j),
-            |i, j, own| {
+            |i, j| {
                 let inside = (row + i < a.n) & (column + j < a.m);
-                let wanted = inside & (whole || near(of_rows.get(i), *own));
+                let wanted = inside & (whole || near(of_rows.get(i), of_columns.get(j)));
                 if inside & !wanted {
                     *place(i, j) = 0.0;
                 }

@@ -194,10 +194,9 @@ kernel! {
         each_pair(
             (first, rows),
             Shared::at(QUEUE),
-            |j| of_columns.get(j),
-            |i, j, own| {
+            |i, j| {
                 let later = (row + i < column + j) & (column + j < item.len);
-                later && (circle || near(of_rows.get(i), *own))
+                later && (circle || near(of_rows.get(i), of_columns.get(j)))
             },
             |i, j| {
                 let (from, to) = ((item.first + row + i) as usize, (item.first + column + j) as usize);
