@@ -4,6 +4,8 @@
 //! holds what only one operator returns: an [`icp::Fit`](crate::icp::Fit) or an
 //! [`NdtFit`](crate::ndt::NdtFit).
 
+pub mod global;
+
 use crate::{Argument, Pose, Result, ensure};
 use pointmill_core::{names, record_without_serde};
 
