@@ -40,18 +40,20 @@ pub(super) fn candidates(pairs: &[[[f32; 3]; 2]], graph: &Graph, width: f64) -> 
     let capped = seeds.len() > SEEDS;
     seeds.truncate(SEEDS);
     let limit = width * width;
-    let tried = memory::collect_parallel(seeds.par_iter().enumerate().with_min_len(par::grain(4)).map(|(index, &seed)| {
-        let part: Vec<_> = std::iter::once(seed).chain(best[seed].iter().map(|b| b.1 as usize)).map(|j| pairs[j]).collect();
-        let mut pose = robust(&part, width)?;
-        for _ in 0..2 {
-            let inside: Vec<_> = pairs.iter().filter(|pair| residual(&pose, pair) <= limit).copied().collect();
-            pose = closest(&inside, &vec![1.0; inside.len()]).unwrap_or(pose);
-        }
-        let inside = pairs.iter().map(|pair| residual(&pose, pair)).filter(|r| *r <= limit);
-        let (inliers, sum) = inside.fold((0, 0.0), |(n, sum), r| (n + 1, sum + r.sqrt()));
-        let micrometres = (sum / f64::from(inliers.max(1)) * 1e6) as u64;
-        Some(Candidate { pose, inliers: inliers as usize, micrometres, index })
-    }))?;
+    let tried =
+        memory::collect_parallel(seeds.par_iter().enumerate().with_min_len(par::grain(4)).map(|(index, &seed)| {
+            let part: Vec<_> =
+                std::iter::once(seed).chain(best[seed].iter().map(|b| b.1 as usize)).map(|j| pairs[j]).collect();
+            let mut pose = robust(&part, width)?;
+            for _ in 0..2 {
+                let inside: Vec<_> = pairs.iter().filter(|pair| residual(&pose, pair) <= limit).copied().collect();
+                pose = closest(&inside, &vec![1.0; inside.len()]).unwrap_or(pose);
+            }
+            let inside = pairs.iter().map(|pair| residual(&pose, pair)).filter(|r| *r <= limit);
+            let (inliers, sum) = inside.fold((0, 0.0), |(n, sum), r| (n + 1, sum + r.sqrt()));
+            let micrometres = (sum / f64::from(inliers.max(1)) * 1e6) as u64;
+            Some(Candidate { pose, inliers: inliers as usize, micrometres, index })
+        }))?;
     let mut all: Vec<Candidate> = tried.into_iter().flatten().collect();
     all.sort_by_key(|c| (std::cmp::Reverse(c.inliers), c.micrometres, c.index));
     let mut kept: Vec<Candidate> = Vec::new();

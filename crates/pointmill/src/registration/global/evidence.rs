@@ -7,7 +7,7 @@ use crate::{Pose, Result, Stream, memory};
 use pointmill_core::rigid::{Rigid, wide};
 
 /// Points of a cloud that are looked at, about.
-const PROBES: usize = 1500;
+const PROBES: usize = 1000;
 /// A point is seen where the other cloud has a point within so many voxels.
 const SEEN: f64 = 6.0;
 /// A point is met where the other cloud has a rough point within so many voxels.
@@ -41,7 +41,12 @@ impl View {
 }
 
 /// How the source fits in the target, and the target in the source.
-pub(super) fn overlaps(source: (&View, &Surface), target: (&View, &Surface), pose: &Rigid, voxel: f64) -> Result<[Overlap; 2]> {
+pub(super) fn overlaps(
+    source: (&View, &Surface),
+    target: (&View, &Surface),
+    pose: &Rigid,
+    voxel: f64,
+) -> Result<[Overlap; 2]> {
     Ok([
         source.0.overlap(target.0, target.1, pose, voxel)?,
         target.0.overlap(source.0, source.1, &pose.inverse(), voxel)?,

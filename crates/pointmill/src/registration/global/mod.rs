@@ -55,7 +55,7 @@ use crate::{Device, Result, Rows};
 ///
 /// ```
 /// use pointmill::registration::global::{RegisterParams, Verdict, register};
-/// use pointmill::{Device, Rows};
+/// use pointmill::Device;
 /// let few = [[0.0f32, 1.0, 2.0], [3.0, 4.0, 5.0]];
 /// let none = register(&few, &few, &RegisterParams::default(), &Device::cpu())?;
 /// assert_eq!(none.verdict, Verdict::TooFewMatches);

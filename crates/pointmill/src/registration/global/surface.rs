@@ -15,7 +15,7 @@ const FLAT: f64 = 0.01;
 /// A neighbourhood is a line where its second spread is below this part of its largest.
 const THIN: f64 = 0.04;
 /// Most points that have a feature.
-const MOST_FEATURES: usize = 6000;
+const MOST_FEATURES: usize = 4500;
 
 /// A cloud made ready.
 #[derive(Debug)]

@@ -34,11 +34,11 @@ const LEAST_MARGIN: f64 = 0.25;
 ///
 /// ```
 /// use pointmill::registration::global::{RegisterParams, Target, Verdict};
-/// use pointmill::{Device, Rows};
+/// use pointmill::Device;
 /// let flat: Vec<[f32; 3]> = (0..10_000).map(|i| [(i % 100) as f32 * 0.2, (i / 100) as f32 * 0.2, 0.0]).collect();
-/// let target = Target::new(&flat, &RegisterParams::default(), &Device::cpu())?;
+/// let target = Target::new(&flat[..], &RegisterParams::default(), &Device::cpu())?;
 /// // A plane has no place of its own.
-/// assert_eq!(target.register(&flat)?.verdict, Verdict::TooFewMatches);
+/// assert_eq!(target.register(&flat[..])?.verdict, Verdict::TooFewMatches);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 #[derive(Debug)]
