@@ -34,12 +34,16 @@ mod view;
 mod voxelize;
 
 /// Every class of results.
-const RESULTS: [&record::Class; 14] = [
+const RESULTS: [&record::Class; 18] = [
     &icp::ITERATION,
     &icp::REGISTRATION,
     &ndt::FIT,
     &ndt::REGISTRATION,
     &ndt::REPORT,
+    &pipelines::AVERAGE_PRECISION,
+    &pipelines::CHANGE,
+    &pipelines::CLASS_ERRORS,
+    &pipelines::DETECTION_REPORT,
     &pipelines::ERROR_STATISTICS,
     &pipelines::EVALUATION,
     &pipelines::FIX,
@@ -76,7 +80,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtGrid, NdtMoments};
     #[pymodule_export]
-    use crate::pipelines::{Localizer, Odometry, evaluate};
+    use crate::pipelines::{Localizer, Odometry, evaluate, evaluate_detections};
     #[pymodule_export]
     use crate::program::{command, devices, drive, info};
     #[pymodule_export]

@@ -1,5 +1,5 @@
 # The head of _pointmill.pyi: what its types are made of.
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, final, overload, type_check_only

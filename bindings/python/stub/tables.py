@@ -16,6 +16,7 @@ PARAMETERS = {
     "class_ids": "_Array | None",
     "clouds": "_Array",
     "columns": "SupportsIndex | None",
+    "compare": "_Path | Mapping[str, Any] | None",
     "copy": "bool | None",
     "covariance": "_Covariance",
     "dataset": "_Dataset | None",
@@ -94,6 +95,8 @@ PARAMETERS = {
     "pose": "_Numbers | None",
     "poses": "_Numbers",
     "pre_max": "SupportsIndex | None",
+    "predictions": "_Path | Mapping[str, Any]",
+    "protocol": 'Literal["kitti", "kitti-r11", "nuscenes", "av2"]',
     "pts": "_Array",
     "pts_feature": "_Host",
     "queries": "_Array",
@@ -152,6 +155,7 @@ PARAMETERS = {
 }
 PARAMETERS_OF = {
     "drive.sweeps": "SupportsIndex",
+    "evaluate_detections.truth": "_Path | Mapping[str, Any]",
     "page.poses": "_Numbers | None",
     "roi_aware_pool3d_backward.origin": "_Origin",
     "scatter_gradient.places": "_Array | None",
@@ -249,6 +253,7 @@ RETURNS = {
     "Odometry.push": "OdometryStep",
     "Odometry.map": "_Numpy",
     "evaluate": "Evaluation",
+    "evaluate_detections": "DetectionReport",
     "Scan.points": "_Numpy",
     "Scan.names": "list[str]",
     "Scan.format": "str",

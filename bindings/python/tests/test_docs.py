@@ -11,7 +11,7 @@ import pointmill
 
 ROOT = pathlib.Path(__file__).parents[3]
 MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt"]
-PAGES = ["docs/python.md", "docs/coming_from.md", "bindings/python/README.md"]
+PAGES = ["docs/python.md", "docs/coming_from.md", "docs/detections.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
     MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter"]
     COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "_boxes", "_dynamic", "_generators", "_nms")

@@ -6,13 +6,12 @@
 //! detector.
 //!
 //! ```
-//! use pointmill_detection::{DetectionParams, Protocol, evaluate};
-//! use pointmill_io::detections::read_kitti;
+//! use pointmill_detection::{DetectionParams, Protocol, evaluate, read};
 //! let folder = std::env::temp_dir().join(format!("pointmill-boxes-{}", std::process::id()));
 //! std::fs::create_dir_all(&folder).unwrap();
 //! let label = "Car 0 0 -1.7 602.4 174.2 684.8 236.8 1.61 1.66 3.20 0.83 1.67 20.43 -1.74\n";
 //! std::fs::write(folder.join("000000.txt"), label).unwrap();
-//! let truth = read_kitti(&folder, &Default::default()).unwrap();
+//! let truth = read(&folder, None, Protocol::KittiR40, &Default::default()).unwrap();
 //! let report = evaluate(&truth, &truth, &DetectionParams { protocol: Protocol::KittiR40 }).unwrap();
 //! assert_eq!(report.mean_ap, Some(1.0));
 //! # std::fs::remove_dir_all(&folder).ok();
@@ -23,6 +22,7 @@ mod argoverse;
 mod compare;
 mod curve;
 mod evaluate;
+mod files;
 mod kitti;
 mod nuscenes;
 mod report;
@@ -30,6 +30,7 @@ mod rows;
 
 pub use compare::{Change, Verdict, compare};
 pub use evaluate::{DetectionParams, Protocol, evaluate};
+pub use files::read;
 pub use pointmill_io::detections::Detections;
 pub use report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};
 

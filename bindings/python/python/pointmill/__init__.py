@@ -17,7 +17,11 @@ from . import _html, boxes, ndt, synth, view  # noqa: F401: notebooks find `_rep
 from ._pointmill import Searcher as IcpSearcher
 from ._pointmill import Target as IcpTarget
 from ._pointmill import (
+    AveragePrecision,
     BagClouds,
+    ClassErrors,
+    DetectionChange,
+    DetectionReport,
     DeviceInfo,
     DlpackArray,
     ErrorStatistics,
@@ -41,6 +45,7 @@ from ._pointmill import (
     downsample,
     devices,
     evaluate,
+    evaluate_detections,
     find_inputs,
     find_log_poses,
     info,
@@ -69,7 +74,11 @@ else:
     from . import icp
 
 __all__ = [
+    "AveragePrecision",
     "BagClouds",
+    "ClassErrors",
+    "DetectionChange",
+    "DetectionReport",
     "DeviceInfo",
     "DlpackArray",
     "ErrorStatistics",
@@ -96,6 +105,7 @@ __all__ = [
     "downsample",
     "devices",
     "evaluate",
+    "evaluate_detections",
     "find_inputs",
     "find_log_poses",
     "icp",

@@ -10,7 +10,6 @@ pub const COLUMNS_OF_TILE: u32 = 256;
 pub(super) const WARPS: u32 = BLOCK / WARP;
 /// Words of the queues of all warps.
 pub(super) const QUEUES: u32 = WARPS * 2 * WARP;
-const CHUNKS: u32 = COLUMNS_OF_TILE / WARP;
 
 /// The circles of up to `len` boxes in shared memory.
 #[derive(Clone, Copy)]
@@ -60,29 +59,39 @@ impl Circles {
 }
 
 /// Calls `is_wanted` with each pair of `rows` rows from `first` on and the columns of the tile, and
-/// `measure` with those that it wants. All lanes of a warp call; `queues` has [`QUEUES`] words.
+/// `measure` with those that it wants. `column` gives what `is_wanted` gets of a column. All lanes of
+/// a warp call; `queues` has [`QUEUES`] words.
 ///
 /// Measuring a pair takes a hundred times as long as a test, and few pairs of a tile are near. So
 /// pairs wait in a queue until there is one for each lane.
 #[inline(always)]
-pub(super) fn each_pair(
+pub(super) fn each_pair<C>(
     (first, rows): (u32, u32),
     queues: Shared,
-    mut is_wanted: impl FnMut(u32, u32) -> bool,
+    column: impl Fn(u32) -> C,
+    mut is_wanted: impl FnMut(u32, u32, &C) -> bool,
     mut measure: impl FnMut(u32, u32),
 ) {
     let queue = Shared::at_offset(queues, warp() * 2 * WARP);
-    let (mut len, mut step, steps) = (0, 0, rows * CHUNKS);
-    while step < steps {
-        let (i, j) = (first + step / CHUNKS, step % CHUNKS * WARP + lane());
-        let found = is_wanted(i, j);
+    let (mut len, mut i, mut j) = (0, first, lane());
+    let mut more = rows > 0;
+    let mut own = column(j);
+    while more {
+        let found = is_wanted(i, j, &own);
         let all = ballot(found);
         if found {
             queue.set(len + (all & lanes_before()).count_ones(), i << 16 | j);
         }
         len += all.count_ones();
-        step += 1;
-        while (len >= WARP) | ((step == steps) & (len > 0)) {
+        i += 1;
+        if i == first + rows {
+            (i, j) = (first, j + WARP);
+            more = j < COLUMNS_OF_TILE;
+            if more {
+                own = column(j);
+            }
+        }
+        while (len >= WARP) | (!more & (len > 0)) {
             sync_warp();
             let taken = if len < WARP { len } else { WARP };
             len -= taken;

@@ -194,9 +194,10 @@ kernel! {
         each_pair(
             (first, rows),
             Shared::at(QUEUE),
-            |i, j| {
+            |j| of_columns.get(j),
+            |i, j, own| {
                 let later = (row + i < column + j) & (column + j < item.len);
-                later && (circle || near(of_rows.get(i), of_columns.get(j)))
+                later && (circle || near(of_rows.get(i), *own))
             },
             |i, j| {
                 let (from, to) = ((item.first + row + i) as usize, (item.first + column + j) as usize);

@@ -8,9 +8,7 @@ use crate::flags::{MemoryArgs, names};
 use crate::json::{self, Run};
 use crate::text::label;
 use clap::Args;
-use pointmill_detection::{DetectionParams, Detections, Protocol, Verdict, compare, evaluate};
-use pointmill_io::IoError;
-use pointmill_io::detections::{check_same_kitti_files, read_argoverse, read_kitti, read_nuscenes};
+use pointmill_detection::{DetectionParams, Protocol, Verdict, compare, evaluate};
 use std::path::{Path, PathBuf};
 
 /// The name of the command.
@@ -57,7 +55,7 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     let mut read = vec![];
     for (index, file) in files.iter().enumerate() {
         let against = (index != 1).then_some(files[1]);
-        match boxes(file, against, args) {
+        match pointmill_detection::read(file, against, args.protocol, &args.memory.limits()) {
             Ok(boxes) => read.push(boxes),
             Err(e) => InputError::from(e).tell(printer, index, &shown(file))?,
         }
@@ -110,18 +108,5 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     match summary.of.worse {
         Some(worse) if worse > 0 => Err(Failure::No(format!("--compare: {worse} of the boxes became worse"))),
         _ => Ok(()),
-    }
-}
-
-/// Reads boxes; `truth` has the files that predictions of KITTI must have too.
-fn boxes(path: &Path, truth: Option<&Path>, args: &DetectionsArgs) -> Result<Detections, IoError> {
-    let limits = args.memory.limits();
-    match args.protocol {
-        Protocol::NuScenes => read_nuscenes(path, &limits),
-        Protocol::Argoverse2 => read_argoverse(path, &limits),
-        Protocol::KittiR40 | Protocol::KittiR11 => {
-            truth.map_or(Ok(()), |truth| check_same_kitti_files(path, truth))?;
-            read_kitti(path, &limits)
-        }
     }
 }

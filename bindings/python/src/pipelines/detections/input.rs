@@ -1,0 +1,200 @@
+//! Boxes as callers give them: the files of a benchmark, or a dict of columns.
+
+use crate::args::List;
+use crate::ending::detached;
+use crate::errors::{file, kind, value};
+use crate::poses;
+use pointmill_detection::{Detections, Protocol, read};
+use pointmill_io::Limits;
+use pointmill_io::detections::{ATTRIBUTES, BoxState, ImageBox};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// The columns that a dict may have.
+const COLUMNS: [&str; 11] = [
+    "frames",
+    "classes",
+    "boxes",
+    "scores",
+    "num_points",
+    "image_boxes",
+    "truncation",
+    "occlusion",
+    "velocities",
+    "attributes",
+    "from_ego",
+];
+
+/// One side of an evaluation.
+pub(super) struct Given {
+    pub(super) boxes: Detections,
+    /// Where its files are.
+    path: Option<PathBuf>,
+    /// The caller's row of each row of a dict.
+    order: Option<Vec<usize>>,
+}
+
+impl Given {
+    /// Reads an argument; `truth` is what predictions are compared with.
+    pub(super) fn new(
+        object: &Bound<'_, PyAny>,
+        name: &'static str,
+        protocol: Protocol,
+        truth: Option<&Self>,
+    ) -> PyResult<Self> {
+        if let Ok(columns) = object.cast::<PyDict>() {
+            return Columns { dict: columns, name, rows: 0 }.read(protocol, truth);
+        }
+        let got = || object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+        let path: PathBuf = object.extract().map_err(|_| kind(name, "a path, or a dict of columns", got()))?;
+        let against = truth.and_then(|truth| truth.path.as_deref());
+        let boxes = detached(object.py(), || read(&path, against, protocol, &Limits::default())).map_err(file)?;
+        Ok(Self { boxes, path: Some(path), order: None })
+    }
+
+    /// The row of the caller.
+    pub(super) fn row(&self, row: u32) -> i64 {
+        self.order.as_ref().map_or(row as usize, |order| order[row as usize]) as i64
+    }
+}
+
+/// A dict with a value for each box in each column.
+struct Columns<'a, 'py> {
+    dict: &'a Bound<'py, PyDict>,
+    name: &'static str,
+    rows: usize,
+}
+
+impl<'py> Columns<'_, 'py> {
+    fn read(mut self, protocol: Protocol, truth: Option<&Given>) -> PyResult<Given> {
+        for key in self.dict.keys() {
+            let key = key.str()?.to_string();
+            if !COLUMNS.contains(&&*key) {
+                return Err(value(
+                    self.name,
+                    format_args!("columns of {}", COLUMNS.join(", ")),
+                    format_args!("{key:?}"),
+                ));
+            }
+        }
+        let Some((boxes, 7)) = self.numbers("boxes")? else {
+            return Err(value(self.name, "the column boxes of shape [N, 7]", "another shape, or none"));
+        };
+        self.rows = boxes.len() / 7;
+        let (frames, classes) = (self.words("frames")?, self.words("classes")?);
+        let [Some(frames), Some(classes)] = [frames, classes] else {
+            return Err(value(self.name, "the columns frames and classes", "none"));
+        };
+        let mut order: Vec<usize> = (0..self.rows).collect();
+        order.sort_by(|&a, &b| frames[a].cmp(&frames[b]));
+        // Frames that the truth alone has are empty here.
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let empty = truth.into_iter().flat_map(|truth| &truth.boxes.frames).map(|frame| (&**frame, 0));
+        empty
+            .chain(frames.iter().map(|frame| (&**frame, 1)))
+            .for_each(|(frame, n)| *counts.entry(frame).or_default() += n);
+        let ends = counts.values().scan(0, |end, n| {
+            *end += n;
+            Some(*end)
+        });
+        let splits = std::iter::once(0).chain(ends).collect();
+        let known: Vec<&str> = classes.iter().map(|class| &**class).collect::<BTreeSet<_>>().into_iter().collect();
+        let class = |row: usize| known.binary_search(&&*classes[row]).unwrap_or(0) as u32;
+        let scores = self.column("scores", 1)?.unwrap_or_else(|| vec![1.0; self.rows]);
+        let (image, states) = match protocol {
+            Protocol::KittiR40 | Protocol::KittiR11 => (self.image()?, vec![]),
+            Protocol::NuScenes => (vec![], self.states()?),
+            Protocol::Argoverse2 => (vec![], vec![]),
+        };
+        let num_points = self.column("num_points", 1)?.unwrap_or_default();
+        let boxes = boxes.as_chunks().0;
+        let pick = |of: &[f64]| if of.is_empty() { vec![] } else { order.iter().map(|&row| of[row]).collect() };
+        let boxes = Detections {
+            frames: counts.keys().map(ToString::to_string).collect(),
+            splits,
+            classes: known.iter().map(ToString::to_string).collect(),
+            class: order.iter().map(|&row| class(row)).collect(),
+            boxes: order.iter().map(|&row| boxes[row]).collect(),
+            scores: pick(&scores),
+            image: order.iter().filter_map(|&row| image.get(row).copied()).collect(),
+            states: order.iter().filter_map(|&row| states.get(row).copied()).collect(),
+            num_points: pick(&num_points).into_iter().map(|n| n as i64).collect(),
+        };
+        Ok(Given { boxes, path: None, order: Some(order) })
+    }
+
+    /// The numbers of a column, and how many each row has.
+    fn numbers(&self, column: &str) -> PyResult<Option<(Vec<f64>, usize)>> {
+        let Some(object) = self.dict.get_item(column)? else { return Ok(None) };
+        let name = format!("{}[{column:?}]", self.name);
+        let object =
+            if object.hasattr("detach")? { object.call_method0("detach")?.call_method0("cpu")? } else { object };
+        let (values, shape) = poses::numbers(&object, &name, "an array of numbers")?;
+        match shape[..] {
+            [_] => Ok(Some((values, 1))),
+            [_, wide] => Ok(Some((values, wide))),
+            _ => Err(value(&name, "shape [N] or [N, k]", format_args!("shape {shape:?}"))),
+        }
+    }
+
+    /// A column with so many numbers for each box.
+    fn column(&self, column: &str, wide: usize) -> PyResult<Option<Vec<f64>>> {
+        let Some((values, got)) = self.numbers(column)? else { return Ok(None) };
+        if got == wide && values.len() == wide * self.rows {
+            return Ok(Some(values));
+        }
+        let expected = format!("{} rows of {wide} as boxes has rows", self.rows);
+        Err(value(
+            &format!("{}[{column:?}]", self.name),
+            expected,
+            format_args!("{} numbers, {got} a row", values.len()),
+        ))
+    }
+
+    /// A column of names; numbers are names too.
+    fn words(&self, column: &str) -> PyResult<Option<Vec<String>>> {
+        let Some(object) = self.dict.get_item(column)? else { return Ok(None) };
+        let name = format!("{}[{column:?}]", self.name);
+        let List(items): List<Bound<'py, PyAny>> =
+            object.extract().map_err(|_| kind(&name, "a list or array of names", "something else"))?;
+        if items.len() != self.rows {
+            return Err(value(&name, format_args!("{} names, as boxes has rows", self.rows), items.len()));
+        }
+        items.iter().map(|item| Ok(item.str()?.to_string())).collect::<PyResult<_>>().map(Some)
+    }
+
+    /// The boxes in the image that KITTI has.
+    fn image(&self) -> PyResult<Vec<ImageBox>> {
+        let Some(corners) = self.column("image_boxes", 4)? else {
+            return Err(value(self.name, "the column image_boxes, which protocol kitti needs", "none"));
+        };
+        let zeros = || vec![0.0; self.rows];
+        let truncation = self.column("truncation", 1)?.unwrap_or_else(zeros);
+        let occlusion = self.column("occlusion", 1)?.unwrap_or_else(zeros);
+        let rows = corners.as_chunks().0.iter().zip(truncation).zip(occlusion);
+        Ok(rows.map(|((&corners, truncation), occlusion)| ImageBox { corners, truncation, occlusion }).collect())
+    }
+
+    /// What nuScenes has of each box.
+    fn states(&self) -> PyResult<Vec<BoxState>> {
+        let velocities = self.column("velocities", 2)?.unwrap_or_else(|| vec![f64::NAN; 2 * self.rows]);
+        let from_ego = self.column("from_ego", 2)?;
+        let attributes = self.words("attributes")?.unwrap_or_else(|| vec![String::new(); self.rows]);
+        let attribute = |word: &str| match ATTRIBUTES.iter().position(|known| *known == word) {
+            Some(index) => Ok(Some(index as u8)),
+            None if matches!(word, "" | "None") => Ok(None),
+            None => {
+                let name = format!("{}[\"attributes\"]", self.name);
+                Err(value(&name, format_args!("one of {}, or none", ATTRIBUTES.join(", ")), format_args!("{word:?}")))
+            }
+        };
+        let rows = velocities.as_chunks().0.iter().zip(&attributes).enumerate();
+        rows.map(|(row, (&velocity, word))| {
+            let from_ego = from_ego.as_ref().map(|from| [from[2 * row], from[2 * row + 1]]);
+            Ok(BoxState { velocity, attribute: attribute(word)?, from_ego })
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,25 @@
+//! The files of each protocol.
+
+use crate::evaluate::Protocol;
+use pointmill_io::detections::{Detections, check_same_kitti_files, read_argoverse, read_kitti, read_nuscenes};
+use pointmill_io::{IoError, Limits};
+use std::path::Path;
+
+/// Reads boxes from the files of a protocol: for KITTI text, for nuScenes JSON, for Argoverse 2
+/// Feather.
+///
+/// `truth` is where the truth lies if `path` has predictions: of KITTI both must have the same files.
+///
+/// # Errors
+/// What [`read_kitti`], [`read_nuscenes`] and [`read_argoverse`] refuse; a file that only one of two
+/// folders of KITTI has.
+pub fn read(path: &Path, truth: Option<&Path>, protocol: Protocol, limits: &Limits) -> Result<Detections, IoError> {
+    match protocol {
+        Protocol::NuScenes => read_nuscenes(path, limits),
+        Protocol::Argoverse2 => read_argoverse(path, limits),
+        Protocol::KittiR40 | Protocol::KittiR11 => {
+            truth.map_or(Ok(()), |truth| check_same_kitti_files(path, truth))?;
+            read_kitti(path, limits)
+        }
+    }
+}
