@@ -12,7 +12,7 @@ pub enum Refine {
     Gicp,
     /// Point-to-plane ICP.
     Plane,
-    /// Not at all: the pose of the matches.
+    /// Not at all: the pose of the matches. Whether the clouds slide along each other is not known then.
     None,
 }
 

@@ -10,7 +10,8 @@ use pointmill_core::{names, record, record_without_serde};
 pub enum Verdict {
     /// The clouds fit at this pose, and at no other.
     Found,
-    /// The clouds fit nearly as well at another pose, or can slide along each other.
+    /// The clouds fit nearly as well at another pose, can slide along each other, or fit worse after
+    /// the refinement.
     Ambiguous,
     /// Too few points have a match whose distances to the others are kept.
     TooFewMatches,
@@ -88,7 +89,7 @@ record_without_serde! {
         /// 1 - the score of the best other pose / the score of this one; 1 where there is no other,
         /// and 0 without a candidate.
         pub margin: f64,
-        /// Which directions the clouds determine; none without a refinement.
+        /// Which directions the clouds determine at the pose; none where it is not from a refinement.
         pub observability: Option<Observability>,
         /// The uncertainty of x, y, z in metres and of the rotation vector in radians, by the
         /// refinement; none where it has none.

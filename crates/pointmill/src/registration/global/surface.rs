@@ -39,35 +39,33 @@ impl Surface {
         let radius = params.feature_radius();
         let lists = searcher.radius_search(&points, radius, None)?;
         let near = (params.normal_radius() * params.normal_radius()) as f32;
-        let around = |i: usize, limit: f32| {
-            let mut sums = Neighbourhood::default();
+        // The normal of a place, and how rough it is: 0 where it gets no feature.
+        let place = |i: usize| {
             let list = &lists.neighbours[lists.row_splits[i]..lists.row_splits[i + 1]];
-            for n in list.iter().take_while(|n| n.distance_squared <= limit) {
-                sums.add(points[i], points[n.index as usize]);
+            let (close, far) = list.split_at(list.partition_point(|n| n.distance_squared <= near));
+            let mut sums = Neighbourhood::default();
+            close.iter().for_each(|n| sums.add(points[i], points[n.index as usize]));
+            let normal = sums.normal();
+            far.iter().for_each(|n| sums.add(points[i], points[n.index as usize]));
+            let normal = if normal == [0.0; 3] { sums.normal() } else { normal };
+            match sums.plane().filter(|_| list.len() >= FEWEST) {
+                Some(of) if of.values[0] > FLAT && of.values[1] > THIN * of.values[2] => (normal, of.values[0]),
+                _ => (normal, 0.0),
             }
-            sums
         };
-        let each = (0..points.len()).into_par_iter().with_min_len(par::grain(64));
-        let normals = memory::collect_parallel(each.clone().map(|i| {
-            let close = around(i, near).normal();
-            if close == [0.0; 3] { around(i, f32::MAX).normal() } else { close }
-        }))?;
-        // How rough a place is; 0 where it gets no feature.
-        let rough_by = memory::collect_parallel(each.map(|i| {
-            let few = lists.row_splits[i + 1] - lists.row_splits[i] < FEWEST;
-            match around(i, f32::MAX).plane() {
-                Some(of) if !few && of.values[0] > FLAT && of.values[1] > THIN * of.values[2] => of.values[0],
-                _ => 0.0,
-            }
-        }))?;
-        let mut rough: Vec<u32> = (0..points.len() as u32).filter(|&i| rough_by[i as usize] > 0.0).collect();
-        let mut keys = rough.clone();
+        let places =
+            memory::collect_parallel((0..points.len()).into_par_iter().with_min_len(par::grain(64)).map(place))?;
+        let normals = memory::collect(places.iter().map(|place| place.0))?;
+        let rough_by = memory::collect(places.iter().map(|place| place.1))?;
+        let mut rough: Vec<u32> = Vec::new();
+        memory::room(&mut rough, rough_by.iter().filter(|by| **by > 0.0).count())?;
+        rough.extend((0..points.len() as u32).filter(|&i| rough_by[i as usize] > 0.0));
+        let mut keys = memory::collect(rough.iter().copied())?;
         if keys.len() > MOST_FEATURES {
             keys.sort_unstable_by(|&a, &b| rough_by[b as usize].total_cmp(&rough_by[a as usize]).then(a.cmp(&b)));
             keys.truncate(MOST_FEATURES);
             keys.sort_unstable();
         }
-        rough.shrink_to_fit();
         let features = features(&points, &normals, &lists, &keys, radius as f32)?;
         Ok(Self { centre, usable, points, normals, searcher, rough, keys, features })
     }

@@ -215,13 +215,15 @@ impl Target {
         pairs: &[[[f32; 3]; 2]],
         out: &mut Registered,
     ) -> Result<()> {
-        let (mut last, mut determined) = (best, true);
+        // Without a refinement nothing says in which directions the clouds slide. A pose that the
+        // refinement leaves for a worse one is not determined.
+        let (mut last, mut determined) = (best, self.refiner.is_none());
         if let Some(refiner) = &self.refiner {
             let refined = refiner.align(&source.surface.points[..], &Pose::from(last.pose))?;
             let checked = self.check(source, *refined.target_from_source.rigid())?;
-            determined = refined.fit.observability.rank() == 6;
-            out.observability = Some(refined.fit.observability);
             if checked.score() >= 0.9 * last.score() {
+                determined = refined.fit.observability.rank() == 6;
+                out.observability = Some(refined.fit.observability);
                 (last, out.covariance) = (checked, refined.covariance);
             }
         }
@@ -231,10 +233,14 @@ impl Target {
         let [from, to] = [source, &self.ready].map(|side| side.surface.centre);
         out.target_from_source = Pose::from(last.pose).about(from.map(|x| -x), to.map(|x| -x));
         let fits = last.overlap.iter().all(|o| o.share() >= LEAST_SHARE && o.extent() >= LEAST_EXTENT);
-        out.verdict = match (fits, margin >= LEAST_MARGIN && determined) {
-            (false, _) => Verdict::LowOverlap,
-            (true, false) => Verdict::Ambiguous,
-            (true, true) => Verdict::Found,
+        out.verdict = if !fits {
+            Verdict::LowOverlap
+        } else if margin < LEAST_MARGIN || !determined {
+            Verdict::Ambiguous
+        } else if out.inliers < FEWEST_INLIERS {
+            Verdict::TooFewMatches
+        } else {
+            Verdict::Found
         };
         Ok(())
     }

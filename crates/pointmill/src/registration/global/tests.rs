@@ -141,7 +141,7 @@ fn any_number_of_threads_makes_the_same_bits() {
     let found = |threads: usize, refine: Refine| {
         let params = RegisterParams { refine, ..RegisterParams::default() };
         let device = Device::cpu_with_threads(threads).unwrap();
-        let found = register(&source, &target, &params, &device).unwrap();
+        let found = register(&source[..], &target[..], &params, &device).unwrap();
         format!("{:?}", Registered { timing: Timing::default(), ..found })
     };
     for &refine in Refine::ALL {
