@@ -10,6 +10,11 @@ _list:
 test *args:
     cargo test --workspace {{ args }}
 
+# The documentation as a site in target/site, with live pages if the command is built; --rust adds the Rust reference
+site *args:
+    site/build {{ args }}
+    python3 site/check.py
+
 # Format, lints and documentation, warnings are errors
 lint:
     cargo fmt --all --check

@@ -7,12 +7,13 @@ use pointmill::boxes::{IouParams, NmsParams};
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};
 use pointmill::roi_pool::RoiPoolParams;
+use pointmill::sparse::{ConvParams, GridSampleParams, Pick, PillarParams, PoolParams, SerializeParams};
 use pointmill::voxelize::VoxelizeParams;
 use pointmill_slam::localize::LocalizerParams;
 use pointmill_slam::odometry::OdometryParams;
 use pointmill_slam::trajectory::EvaluationParams;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 /// The library's defaults, by the types of parameters and Python's names.
 #[pyfunction(name = "_defaults")]
@@ -36,5 +37,39 @@ pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     of.set_item("lists", voxelize.outputs.lists)?;
     of.set_item("padded", voxelize.outputs.padded)?;
     all.set_item("VoxelizeParams", of)?;
+    sparse(&all)?;
     Ok(all)
+}
+
+/// Those of the front end of sparse detectors.
+fn sparse(all: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = all.py();
+    let shown = |number: f32| number.to_string().parse::<f64>().unwrap_or_default();
+    let (of, sample) = (PyDict::new(py), GridSampleParams::default());
+    of.set_item("grid_size", shown(sample.grid_size[0]))?;
+    of.set_item("pick", if sample.pick == Pick::First { "first" } else { "" })?;
+    of.set_item("capacity", sample.capacity)?;
+    all.set_item("GridSampleParams", of)?;
+    let (of, conv) = (PyDict::new(py), ConvParams::default());
+    of.set_item("kind", conv.kind.as_str())?;
+    of.set_item("kernel", conv.kernel[0])?;
+    of.set_item("stride", conv.stride[0])?;
+    of.set_item("padding", conv.padding[0])?;
+    of.set_item("dilation", conv.dilation[0])?;
+    of.set_item("capacity", conv.capacity)?;
+    of.set_item("masks", conv.masks)?;
+    all.set_item("ConvParams", of)?;
+    let (of, pillars) = (PyDict::new(py), PillarParams::default());
+    of.set_item("voxel_size", PyTuple::new(py, pillars.voxel_size.map(shown))?)?;
+    of.set_item("origin", PyTuple::new(py, pillars.origin.map(shown))?)?;
+    of.set_item("features", pillars.features.width())?;
+    all.set_item("PillarParams", of)?;
+    let (of, pool) = (PyDict::new(py), PoolParams::default());
+    of.set_item("strides", PyTuple::new(py, pool.strides)?)?;
+    of.set_item("capacities", pool.capacities)?;
+    all.set_item("PoolParams", of)?;
+    let (of, serialize) = (PyDict::new(py), SerializeParams::default());
+    of.set_item("depth", serialize.depth)?;
+    of.set_item("orders", PyTuple::new(py, serialize.orders.iter().map(|order| order.as_str()))?)?;
+    all.set_item("SerializeParams", of)
 }

@@ -30,11 +30,12 @@ mod record;
 mod roi_pool;
 mod scatter;
 mod shared;
+mod sparse;
 mod view;
 mod voxelize;
 
 /// Every class of results.
-const RESULTS: [&record::Class; 18] = [
+const RESULTS: [&record::Class; 23] = [
     &icp::ITERATION,
     &icp::REGISTRATION,
     &ndt::FIT,
@@ -51,6 +52,11 @@ const RESULTS: [&record::Class; 18] = [
     &pipelines::STEP,
     &program::DEVICE,
     &roi_pool::POOLED,
+    &sparse::CONV_PAIRS,
+    &sparse::PATCHES,
+    &sparse::SAMPLED,
+    &sparse::SERIALIZED,
+    &sparse::STAGE,
     &voxelize::REPORT,
     &voxelize::VOXELS,
 ];
@@ -93,6 +99,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::scatter::{scatter, scatter_gradient};
     #[pymodule_export]
+    use crate::sparse::{densify, grid_sample, index_pairs, patches, pillar_features, pool_hierarchy, serialize};
+    #[pymodule_export]
     use crate::view::{Page, page};
     #[pymodule_export]
     use crate::voxelize::voxelize;
@@ -108,6 +116,11 @@ mod _pointmill {
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();
             crate::roi_pool::INSIDE.clear();
+            crate::sparse::DENSIFY.clear();
+            crate::sparse::ORDERS.clear();
+            crate::sparse::PAIRS.clear();
+            crate::sparse::PILLARS.clear();
+            crate::sparse::SAMPLES.clear();
         });
     }
 

@@ -76,7 +76,10 @@ fn on_host(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(V
     let has = |attribute: &str| object.hasattr(attribute);
     let object = if has("detach")? {
         // A tensor of torch; it comes to the host by methods of its own, as an array of cupy does.
-        object.call_method0("detach")?.call_method0("cpu")?
+        let tensor = object.call_method0("detach")?.call_method0("cpu")?;
+        // numpy has no bfloat16.
+        let is_bf16 = tensor.getattr("dtype")?.str()?.to_string_lossy() == "torch.bfloat16";
+        if is_bf16 { tensor.call_method0("float")? } else { tensor }
     } else if has("__cuda_array_interface__")? && has("get")? {
         object.call_method0("get")?
     } else if has("__dlpack__")? && !has("__array__")? {

@@ -31,6 +31,11 @@ PARAMS = {
     "points_in_boxes_all": ("RoiPoolParams", {"origin", "margin"}),
     "voxelize": ("VoxelizeParams", None),
     "read": ("ReadOptions", None),
+    "grid_sample": ("GridSampleParams", None),
+    "index_pairs": ("ConvParams", None),
+    "pillar_features": ("PillarParams", None),
+    "pool_hierarchy": ("PoolParams", None),
+    "serialize": ("SerializeParams", None),
 }
 # Defaults that Python alone has. None says that an argument may be left out.
 PYTHON = {
@@ -44,11 +49,14 @@ PYTHON = {
     "deskew": {"index": 0},
     "downsample": {"keep": "mean", "seed": 0},
     "drive": {"sweeps": 10, "scene": "street", "seed": 0, "distort": False},
+    "grid_sample": {"number": 0, "seed": 0},
+    "index_pairs": {"batch": 1},
     "iou": {"aligned": False},
     "nms": {"padded": False},
     "normals": {"k": LIBRARY["IcpParams"]["neighbours"]},
     "page": {"title": "pointmill"},
     "points_in_boxes_all": {"layout": "csr"},
+    "pool_hierarchy": {"orders": LIBRARY["SerializeParams"]["orders"]},
     "read_bag": {"local_origin": "auto"},
     "roi_aware_pool3d": {"for_gradient": False},
     "voxelize": {"point_to_voxel": False, "report": False},

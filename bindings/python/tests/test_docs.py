@@ -10,7 +10,7 @@ from conftest import torch_or_none
 import pointmill
 
 ROOT = pathlib.Path(__file__).parents[3]
-MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt"]
+MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt", "pointmill.sparse"]
 PAGES = ["docs/python.md", "docs/coming_from.md", "docs/detections.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
     MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter"]

@@ -11,6 +11,7 @@
 //!   again; scoring and aligning scans;
 //! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest
 //!   neighbours;
+//! - [`registration::level`]: where an upright scan is in such a map, without a guess;
 //!
 //! The crate `pointmill-slam` joins the operators: a trajectory from sweeps, poses in a map, and
 //! how far they are from the truth.

@@ -13,7 +13,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from . import _html, boxes, ndt, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
+from . import _html, boxes, ndt, sparse, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
 from ._pointmill import Searcher as IcpSearcher
 from ._pointmill import Target as IcpTarget
 from ._pointmill import (
@@ -122,6 +122,7 @@ __all__ = [
     "read_poses",
     "roi_aware_pool3d",
     "set_num_threads",
+    "sparse",
     "synth",
     "view",
     "voxelize",

@@ -42,7 +42,7 @@ kernel! {
     /// The first warp decides about [`STEP`] candidates at a time, in order. The other warps spread
     /// what it kept before: which later candidates are removed. They are one step behind, so the
     /// first warp itself passes on what its last step means for the next.
-    Keep = "boxes_keep", block KEEP_BLOCK, shared REMOVED + 2 * WORDS as u32 + 3, cooperative true,
+    Keep = "boxes_keep", block KEEP_BLOCK, shared REMOVED + 2 * WORDS as u32 + 3, cooperative true, min_blocks 1,
     fn(a: KeepArgs) {
         let (removed, chosen) = (Shared::at(0), Shared::at(REMOVED));
         let (goes_on, total) = (Shared::at(REMOVED + 2 * WORDS as u32), Shared::at(REMOVED + 2 * WORDS as u32 + 2));

@@ -34,7 +34,8 @@ impl FixStatus {
 pub enum Rejection {
     /// Fewer than 50 cubes of a voxel's size have a point that is finite and in range.
     TooFewPoints,
-    /// The map has no cell near the prediction, or no ground in the region of the search.
+    /// The map has no cell near the prediction, or nothing in the region of the search that the scan
+    /// meets from its ground.
     OutsideMap,
     /// The alignment did not converge.
     NotConverged,

@@ -1,4 +1,4 @@
-//! The map as the host looks at it: where its ground is, and which cells stand on it.
+//! The map as the host looks at it: which cells stand on the ground around a place.
 
 use super::fix::Evidence;
 use super::scan::{ABOVE_GROUND, Scan, Sight};
@@ -7,41 +7,22 @@ use pointmill::ndt::NdtGrid;
 use pointmill::{Pose, Result};
 use std::collections::HashMap;
 
-/// A cell is ground if the z component of its normal is at least this.
-const LEVEL: f64 = 0.8;
 /// Cells so many metres from the sensor, and nearer, are held against the scan.
 const NEAR: f64 = 40.0;
 
-/// Means of cells by column, the ground of each, and the extent of all.
+/// Means of cells by column.
 #[derive(Debug, Default)]
 pub(super) struct Ground {
     unit: f64,
-    columns: HashMap<[i32; 2], Column>,
-    /// Least and largest x and y of the cells.
-    pub(super) extent: Option<[f64; 4]>,
-}
-
-#[derive(Debug, Default)]
-struct Column {
-    means: Vec<[f64; 3]>,
-    /// Height of the lowest level cell.
-    ground: Option<f64>,
+    columns: HashMap<[i32; 2], Vec<[f64; 3]>>,
 }
 
 impl Ground {
     pub(super) fn new(grid: &NdtGrid) -> Result<Self> {
         let (cells, unit) = (grid.read()?, grid.lattice().unit());
         let mut ground = Self { unit, ..Self::default() };
-        // Rows go by z first, so that the first level cell of a column is the lowest.
-        for (row, mean) in cells.mean.iter().enumerate() {
-            let [x, y, _] = cells.coords[row];
-            let column = ground.columns.entry([x, y]).or_default();
-            memory::push(&mut column.means, *mean)?;
-            if cells.normal[row][2].abs() >= LEVEL && column.ground.is_none() {
-                column.ground = Some(mean[2]);
-            }
-            let [x0, y0, x1, y1] = ground.extent.unwrap_or([mean[0], mean[1], mean[0], mean[1]]);
-            ground.extent = Some([x0.min(mean[0]), y0.min(mean[1]), x1.max(mean[0]), y1.max(mean[1])]);
+        for ([x, y, _], mean) in cells.coords.iter().zip(&cells.mean) {
+            memory::push(ground.columns.entry([*x, *y]).or_default(), *mean)?;
         }
         Ok(ground)
     }
@@ -50,19 +31,12 @@ impl Ground {
         (x / self.unit).floor().clamp(-4e6, 4e6) as i32
     }
 
-    /// The height of the ground at a place: that of its column, else the lowest of those beside it.
-    pub(super) fn height(&self, x: f64, y: f64) -> Option<f64> {
-        let [i, j] = [self.cell(x), self.cell(y)];
-        let at = |di: i32, dj: i32| self.columns.get(&[i + di, j + dj]).and_then(|column| column.ground);
-        at(0, 0).or_else(|| (0..9).filter_map(|k| at(k % 3 - 1, k / 3 - 1)).min_by(f64::total_cmp))
-    }
-
     /// Holds the cells that stand on the ground near a pose against what the scan sees.
     pub(super) fn sights(&self, scan: &Scan, pose: &Pose) -> Evidence {
         let (back, [x, y, _]) = (pose.inverse(), pose.translation());
         let mut found = Evidence::default();
-        self.for_each_near([x, y], |column| {
-            for mean in &column.means {
+        self.for_each_near([x, y], |means| {
+            for mean in means {
                 let p = back.apply(*mean);
                 let near = p.iter().map(|x| x * x).sum::<f64>() < NEAR * NEAR;
                 if !near || p[2] < scan.ground + ABOVE_GROUND {
@@ -81,17 +55,17 @@ impl Ground {
     /// Calls `visit` with each column of the square about a place, in no order. Where the square
     /// has room for more columns than there are, it goes through those that there are: small cells
     /// cost no more than large ones.
-    fn for_each_near(&self, [x, y]: [f64; 2], mut visit: impl FnMut(&Column)) {
+    fn for_each_near(&self, [x, y]: [f64; 2], mut visit: impl FnMut(&[[f64; 3]])) {
         let reach = (NEAR / self.unit).ceil() as i32;
         let [i, j] = [self.cell(x), self.cell(y)];
         if (2.0 * f64::from(reach) + 1.0).powi(2) > self.columns.len() as f64 {
             let near = |[a, b]: [i32; 2]| a.abs_diff(i).max(b.abs_diff(j)) <= reach.unsigned_abs();
-            self.columns.iter().filter(|(at, _)| near(**at)).for_each(|(_, column)| visit(column));
+            self.columns.iter().filter(|(at, _)| near(**at)).for_each(|(_, means)| visit(means));
         } else {
             // A square of no more columns than a map has is far from the ends of i32, and so is
             // every cell.
             let square = (-reach..=reach).flat_map(|dj| (-reach..=reach).map(move |di| [i + di, j + dj]));
-            square.filter_map(|at| self.columns.get(&at)).for_each(visit);
+            square.filter_map(|at| self.columns.get(&at)).for_each(|means| visit(means));
         }
     }
 }
@@ -102,13 +76,13 @@ mod tests {
 
     /// Columns of one mean each, so that a mean tells its column.
     fn ground(unit: f64, columns: impl IntoIterator<Item = [i32; 2]>) -> Ground {
-        let of = |at: [i32; 2]| (at, Column { means: vec![[f64::from(at[0]), f64::from(at[1]), 0.0]], ground: None });
-        Ground { unit, columns: columns.into_iter().map(of).collect(), extent: None }
+        let of = |at: [i32; 2]| (at, vec![[f64::from(at[0]), f64::from(at[1]), 0.0]]);
+        Ground { unit, columns: columns.into_iter().map(of).collect() }
     }
 
     fn near(ground: &Ground, place: [f64; 2]) -> Vec<[i32; 2]> {
         let mut found = Vec::new();
-        ground.for_each_near(place, |column| found.push([column.means[0][0] as i32, column.means[0][1] as i32]));
+        ground.for_each_near(place, |means| found.push([means[0][0] as i32, means[0][1] as i32]));
         found.sort_unstable();
         found
     }

@@ -90,8 +90,8 @@ pub(super) fn margin(candidates: &[Candidate]) -> Option<f64> {
 }
 
 /// Places nearer than this in metres and in radians are one.
-const APART: f64 = 1.5;
-const TURNED: f64 = 0.15;
+pub(super) const APART: f64 = 1.5;
+pub(super) const TURNED: f64 = 0.15;
 
 /// Whether two poses are two places.
 pub(super) fn are_apart(a: &Pose, b: &Pose) -> bool {

@@ -221,16 +221,13 @@ impl Localizer {
         }
         fix.timing.map_ms = elapsed(start);
         let start = Instant::now();
-        fix.rejection = Some(Rejection::OutsideMap);
-        if let Some(region) = asked.or(self.near.ground.extent) {
-            let Search { candidates, rejection } = search(&self.near, region, scan, &self.params)?;
-            fix.rejection = rejection;
-            fix.margin = margin(&candidates);
-            if let Some(best) = candidates.first() {
-                self.found(scan, best.clone(), FixStatus::Found, fix)?;
-            }
-            fix.candidates = candidates;
+        let Search { candidates, rejection } = search(&self.near, asked, scan, &self.params)?;
+        fix.rejection = rejection;
+        fix.margin = margin(&candidates);
+        if let Some(best) = candidates.first() {
+            self.found(scan, best.clone(), FixStatus::Found, fix)?;
         }
+        fix.candidates = candidates;
         fix.timing.search_ms = elapsed(start);
         Ok(())
     }

@@ -10,10 +10,10 @@
 //! against the best other place. A scan that fails one of these has a [`Rejection`]; its pose is
 //! the prediction. After some rejections in succession the localizer is lost, and searches.
 //!
-//! **The search** is exhaustive and has no random numbers. A lattice has a place every half cell
-//! along x and y and every three degrees of yaw, at the height of the ground of the map. All are
-//! scored with few points, the best with more, and the best hundred are aligned. It takes the
-//! sensor to be level to a few degrees.
+//! **The search** is that of all places and has no random numbers. A lattice has a place every half
+//! cell along x and y and every three degrees of yaw, at the height of the ground of the map. The
+//! [best](pointmill::registration::level) 20 that are apart are aligned, and the best of these
+//! judged. It takes the sensor to be level to a few degrees.
 //!
 //! **Units and frames**: metres, radians, seconds. `map_from_sensor` takes points of the sensor's
 //! frame, z up, to the frame of the map.

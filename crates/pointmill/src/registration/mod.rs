@@ -5,6 +5,7 @@
 //! [`NdtFit`](crate::ndt::NdtFit).
 
 pub mod global;
+pub mod level;
 
 use crate::{Argument, Pose, Result, ensure};
 use pointmill_core::{names, record_without_serde};

@@ -197,3 +197,31 @@ fn measure_rates() {
         );
     }
 }
+
+/// Searches of +-`METRES` and all yaws on real drives: how many are fixes, right and wrong, and how
+/// long they take.
+#[test]
+#[ignore = "takes minutes; METRES and SCANS set how many"]
+fn measure_real_searches() {
+    let (metres, scans) = (measure::of("METRES", 80) as f64, measure::of("SCANS", 4));
+    let data = std::env::var_os("POINTMILL_TEST_DATA").map_or_else(|| repository("../shared/data"), Into::into);
+    for site in ["drive", "kitti04"].iter().filter_map(|name| Site::real(&data.join(name))) {
+        for k in 0..scans {
+            let (scan, pose) = &site.scans[k * site.scans.len() / scans];
+            let turn = Pose::from_xyzrpy([0.0, 0.0, 0.0, 0.0, 0.0, k as f64]).unwrap();
+            let scan: Vec<_> = scan.iter().map(|p| turn.apply(*p)).collect();
+            let truth = *pose * turn.inverse();
+            let [x, y, _] = truth.translation();
+            let region = Some([x - metres, y - metres, x + metres, y + metres]);
+            let params = LocalizerParams { region, ..LocalizerParams::default() };
+            let mut localizer =
+                Localizer::new(&Device::cpu().stream().unwrap(), Arc::clone(&site.grid), &params).unwrap();
+            let fix = localizer.push(Rows::from(&scan[..]), None).unwrap();
+            let off = fix.candidates.first().map(|one| errors(&truth, &one.registration.target_from_source));
+            println!(
+                "{} {k}: {} {:?}, first {off:.2?} off, margin {:.3?}, {:.0} ms",
+                site.name, fix.status, fix.rejection, fix.margin, fix.timing.search_ms
+            );
+        }
+    }
+}

@@ -15,8 +15,11 @@ use std::time::Instant;
 
 /// Points and voxels of a cloud at least.
 const FEWEST_POINTS: usize = 50;
-/// Inliers of a pose at least.
+/// Inliers of a candidate at least.
 const FEWEST_INLIERS: usize = 6;
+/// Inliers of a refined pose at least: so many determine a pose. Far apart, matches are few, and the
+/// refinement moves the pose by more than the matches are off.
+const FEWEST_REFINED: usize = 3;
 /// Candidates that are aligned before they are compared.
 const SETTLED: usize = 8;
 /// Most voxels that an inlier is off.
@@ -237,7 +240,7 @@ impl Target {
             Verdict::LowOverlap
         } else if margin < LEAST_MARGIN || !determined {
             Verdict::Ambiguous
-        } else if out.inliers < FEWEST_INLIERS {
+        } else if out.inliers < FEWEST_REFINED {
             Verdict::TooFewMatches
         } else {
             Verdict::Found

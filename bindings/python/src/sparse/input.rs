@@ -1,0 +1,90 @@
+//! Whole numbers and triples as callers give them.
+
+use crate::args::{list, whole};
+use crate::arrays::{Array, Data, Dtype, Place, listed};
+use crate::errors::value;
+use pointmill::{Buffer, Result, Stream};
+use pyo3::prelude::*;
+
+/// Cells, items or counts of 32 or 64 bits.
+pub(super) struct Numbers<'py>(Array<'py>);
+
+/// The same for work without the interpreter's lock.
+pub(super) enum Taken {
+    Given(Data),
+    Converted(Vec<i32>),
+}
+
+impl<'py> Numbers<'py> {
+    pub(super) fn new(
+        object: &Bound<'py, PyAny>,
+        name: &'static str,
+        wanted: &[Option<usize>],
+        text: &str,
+    ) -> PyResult<Self> {
+        let array = Array::read(&listed(object, name, "int64")?, name)?.of(&[Dtype::I32, Dtype::I64])?;
+        let array = array.shaped(wanted, text)?;
+        if *array.dtype() == Dtype::I64 && array.place() != Place::Cpu {
+            // On a GPU the caller's library converts: nothing waits.
+            let array = Array::read(&array.object().call_method0("int")?, name)?.of(&[Dtype::I32])?;
+            return Ok(Self(array));
+        }
+        Ok(Self(array))
+    }
+
+    /// Refuses numbers that lie elsewhere than another array.
+    pub(super) fn beside(self, other: &Array<'_>) -> PyResult<Self> {
+        Ok(Self(self.0.beside(other)?))
+    }
+
+    pub(super) const fn array(&self) -> &Array<'py> {
+        &self.0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.shape()[0]
+    }
+
+    /// One more than the largest number, 1 at least.
+    pub(super) fn items(&self) -> PyResult<usize> {
+        if self.len() == 0 {
+            return Ok(1);
+        }
+        let largest: i64 = self.0.object().call_method0("max")?.call_method0("__int__")?.extract()?;
+        Ok(usize::try_from(largest).unwrap_or(0).saturating_add(1))
+    }
+
+    pub(super) fn take(&self, stream: &Stream) -> PyResult<Taken> {
+        let data = self.0.data(stream)?;
+        if *self.0.dtype() == Dtype::I32 {
+            return Ok(Taken::Given(data));
+        }
+        let columns = self.0.shape().iter().skip(1).product::<usize>().max(1);
+        let expected = "numbers of 32 bits";
+        let convert = |(i, &number): (usize, &i64)| {
+            let got = || value(self.0.name(), expected, format_args!("{number} in row {}", i / columns));
+            i32::try_from(number).map_err(|_| got())
+        };
+        data.on_host().iter().enumerate().map(convert).collect::<PyResult<_>>().map(Taken::Converted)
+    }
+}
+
+impl Taken {
+    pub(super) fn buffer(&self, stream: &Stream) -> Result<Buffer<i32>> {
+        match self {
+            Self::Given(data) => data.whole_numbers(stream),
+            Self::Converted(numbers) => stream.upload(numbers),
+        }
+    }
+}
+
+/// Three whole numbers along z, y, x, or one for all.
+pub(super) fn triple(object: &Bound<'_, PyAny>, name: &str, least: u32) -> PyResult<[u32; 3]> {
+    if let Ok(one) = object.extract::<i64>() {
+        return Ok([whole(one, least, name)?; 3]);
+    }
+    let what = "3 whole numbers along z, y, x, or one for all";
+    let all: Vec<i64> = list(object, name, what, 3)?;
+    let all = all.into_iter().map(|one| whole(one, least, name)).collect::<PyResult<Vec<_>>>()?;
+    <[u32; 3]>::try_from(all).map_err(|all| value(name, what, format_args!("{all:?}")))
+}

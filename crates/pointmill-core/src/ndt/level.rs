@@ -1,0 +1,61 @@
+//! How well a cell explains the places of a lattice, as small whole numbers: their sums over the
+//! points of a scan are exact in any order.
+
+use crate::eigen::{ENTRIES, Symmetric, times};
+use crate::float::{exp, sqrt};
+use crate::linear::inverse;
+use crate::vector::{dot, subtract};
+
+/// The largest [`LevelCell::value`]. The sum over 1,024 points is below 2^16.
+pub const LEVEL_BEST: u8 = 63;
+
+/// Standard deviations at which a value rounds to 0: the root of 2 ln(2 * 63).
+const REACH: f64 = 3.110_097_6;
+
+/// A cell of a map, widened by what places of a lattice are off.
+///
+/// ```
+/// use pointmill_core::ndt::{LEVEL_BEST, LevelCell};
+/// // A wall across x, and a lattice of 1 m.
+/// let wall = LevelCell::new([5.0, 0.0, 1.0], &[100.0, 0.0, 0.0, 4.0, 0.0, 4.0], 1.0, 4.0).unwrap();
+/// assert_eq!(wall.value([5.0, 0.0, 1.0]), LEVEL_BEST);
+/// assert!(wall.value([5.0, 1.0, 1.0]) > wall.value([6.0, 0.0, 1.0]));
+/// assert_eq!(wall.value([8.0, 0.0, 1.0]), 0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelCell {
+    mean: [f64; 3],
+    inverse: Symmetric,
+    reach: [f64; 3],
+}
+
+impl LevelCell {
+    /// The cell with this mean and inverse covariance, for a lattice of `step` metres: half a step
+    /// is added to its standard deviation in all directions. It reaches at most `most` metres along
+    /// each axis. `None` if the inverse covariance is not positive definite.
+    pub fn new(mean: [f64; 3], inverse_covariance: &Symmetric, step: f64, most: f64) -> Option<Self> {
+        let [xx, xy, xz, yy, yz, zz] = *inverse_covariance;
+        let mut wide = inverse(&[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])?;
+        let mut reach = [0.0; 3];
+        for axis in 0..3 {
+            wide[axis][axis] += 0.25 * step * step;
+            let far = REACH * sqrt(wide[axis][axis]);
+            reach[axis] = if far < most { far } else { most };
+        }
+        let back = inverse(&wide)?;
+        Some(Self { mean, inverse: ENTRIES.map(|(i, j)| back[i][j]), reach })
+    }
+
+    /// Least and largest coordinate along an axis that it reaches.
+    #[inline(always)]
+    pub const fn extent(&self, axis: usize) -> [f64; 2] {
+        [self.mean[axis] - self.reach[axis], self.mean[axis] + self.reach[axis]]
+    }
+
+    /// The value of a place in metres: [`LEVEL_BEST`] at the mean, less with the distance.
+    #[inline(always)]
+    pub fn value(&self, p: [f64; 3]) -> u8 {
+        let q = subtract(p, self.mean);
+        (LEVEL_BEST as f64 * exp(-0.5 * dot(q, times(&self.inverse, q))) + 0.5) as u8
+    }
+}

@@ -1,0 +1,211 @@
+//! Branch and bound: blocks are opened, the best first, until a place is the best of all.
+
+use super::field::SIDE;
+use super::params::{LevelParams, Yaws};
+use super::queue::{Node, Queue};
+use super::source::Source;
+use super::target::LevelTarget;
+use super::{bounds::Heights, field::WIDE};
+use crate::{Argument, Error, Pose, Result, Rows, memory, par};
+use pointmill_core::ndt::LEVEL_BEST;
+use pointmill_core::record;
+use rayon::prelude::*;
+
+/// Blocks that are opened at a time; of a fixed number the same are opened by any number of threads.
+const AT_ONCE: usize = 64;
+
+record! {
+    /// A place where a source may be.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct LevelCandidate {
+        /// The pose of the source in the frame of the map: x, y, z and yaw.
+        pub target_from_source: Pose,
+        /// The sum of what the points add, 0 to 63 each.
+        pub score: usize,
+        /// The score as a part of the greatest there is.
+        pub share: f64,
+    }
+}
+
+record! {
+    /// What a search found.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct LevelSearch {
+        /// The best places that are apart, the best first. Places that score 0 are none.
+        pub candidates: Vec<LevelCandidate>,
+        /// Points of the source that were used.
+        pub points: usize,
+        /// Places that there are.
+        pub places: u64,
+        /// Of these, places that were scored, and blocks that were bounded.
+        pub evaluated: u64,
+    }
+}
+
+impl LevelTarget {
+    /// The best places of an upright source, `[N, columns]` of `f32` or `f64` with x, y, z first,
+    /// in host memory.
+    ///
+    /// The first point of each cube of a step that is finite, within the range and more than 0.5 m
+    /// above the ground is used; all within the range where there are fewer than 64 such, or the
+    /// target is without ground.
+    ///
+    /// # Errors
+    /// Parameters out of range; points of another type or on a GPU; out of memory.
+    pub fn search<'a>(&self, source: impl Into<Rows<'a>>, params: &LevelParams) -> Result<LevelSearch> {
+        let source = source.into();
+        params.validate()?;
+        source.check_points(Argument::Source, self.stream())?;
+        if source.stream().is_some() {
+            return Err(Error::argument(Argument::Source, "points in host memory", "points of a device"));
+        }
+        self.device().install(|| Search::new(self, &source, params)?.run())
+    }
+}
+
+/// A search that goes on.
+pub(super) struct Search<'a> {
+    target: &'a LevelTarget,
+    params: &'a LevelParams,
+    yaws: Yaws,
+    source: Source,
+    heights: Heights,
+    pub(super) kept: Vec<Node>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(target: &'a LevelTarget, points: &Rows<'_>, params: &'a LevelParams) -> Result<Self> {
+        let yaws = params.yaws();
+        let source = Source::new(points, target, params, &yaws)?;
+        let heights = target.places(source.ground)?;
+        Ok(Self { target, params, yaws, source, heights, kept: Vec::new() })
+    }
+
+    fn run(mut self) -> Result<LevelSearch> {
+        let evaluated = self.search()?;
+        let (points, places) = (self.source.len(), self.heights.places() * self.yaws.count as u64);
+        let candidates = self.kept.iter().map(|node| self.candidate(node)).collect::<Result<_>>()?;
+        Ok(LevelSearch { candidates, points, places, evaluated })
+    }
+
+    /// Finds the best places that are apart. Returns how many places and blocks it looked at.
+    pub(super) fn search(&mut self) -> Result<u64> {
+        let roots = self.roots()?;
+        let mut evaluated = roots.len() as u64;
+        let mut queue = Queue::new(roots);
+        let mut batch = Vec::new();
+        while self.kept.len() < self.params.candidates {
+            par::check();
+            while batch.len() < AT_ONCE
+                && let Some(node) = queue.peek().filter(|node| node.level > 0)
+            {
+                batch.push(*node);
+                queue.pop();
+            }
+            if batch.is_empty() {
+                let Some(place) = queue.pop() else { break };
+                if self.is_apart(&place) {
+                    self.kept.push(place);
+                }
+                if let Some(next) = self.best(&place, Some(&place)) {
+                    queue.push(next)?;
+                }
+                evaluated += WIDE as u64;
+                continue;
+            }
+            evaluated += (batch.len() * WIDE) as u64;
+            let opened = batch.par_iter().with_min_len(par::grain(1)).map(|node| self.opened(node));
+            for node in memory::collect_parallel(opened)?.into_iter().flatten() {
+                queue.push(node)?;
+            }
+            batch.clear();
+        }
+        Ok(evaluated)
+    }
+
+    /// All wide blocks at all yaws and heights.
+    fn roots(&self) -> Result<Vec<Node>> {
+        let field = self.target.field();
+        let [along, across] = self.heights.wide();
+        let of_yaw = |yaw: u32| -> Result<Vec<Node>> {
+            let mut nodes = Vec::new();
+            for (j, i) in
+                (0..across * WIDE).step_by(WIDE).flat_map(|j| (0..along * WIDE).step_by(WIDE).map(move |i| (j, i)))
+            {
+                let [least, most] = self.heights.at(2, i, j);
+                for height in least..=most {
+                    let score = self.source.bound(field, yaw, height, [i, j]);
+                    if score > 0 {
+                        memory::push(&mut nodes, Node { score, level: 2, yaw, y: j as u32, x: i as u32, height })?;
+                    }
+                }
+            }
+            Ok(nodes)
+        };
+        let yaws = (0..self.yaws.count as u32).into_par_iter().with_min_len(par::grain(1)).map(of_yaw);
+        let mut all = Vec::new();
+        for nodes in memory::collect_parallel(yaws)? {
+            memory::extend(&mut all, nodes?.into_iter())?;
+        }
+        Ok(all)
+    }
+
+    /// What a block has in it: of a wide block its blocks, of a block its best place.
+    fn opened(&self, node: &Node) -> Vec<Node> {
+        if node.level == 1 {
+            return self.best(node, None).into_iter().collect();
+        }
+        let sums =
+            self.source.sums(self.target.field(), true, node.yaw, node.height, [node.x as usize, node.y as usize]);
+        let block = |(k, score): (usize, u16)| {
+            let [x, y] = [node.x + (k % SIDE * SIDE) as u32, node.y + (k / SIDE * SIDE) as u32];
+            self.is_there(1, x, y, node.height).then_some(Node { score, level: 1, y, x, ..*node })
+        };
+        sums.into_iter().enumerate().filter(|(_, score)| *score > 0).filter_map(block).collect()
+    }
+
+    /// The best place of the block of a node, of those after a place, that is apart from what is
+    /// kept.
+    fn best(&self, node: &Node, after: Option<&Node>) -> Option<Node> {
+        let [x, y] = [node.x, node.y].map(|at| at - at % SIDE as u32);
+        let sums = self.source.sums(self.target.field(), false, node.yaw, node.height, [x as usize, y as usize]);
+        let place = |(k, score): (usize, u16)| Node {
+            score,
+            level: 0,
+            y: y + (k / SIDE) as u32,
+            x: x + (k % SIDE) as u32,
+            ..*node
+        };
+        let places = sums.into_iter().enumerate().filter(|(_, score)| *score > 0).map(place);
+        let left = places.filter(|place| after.is_none_or(|after| place < after));
+        left.filter(|place| self.is_there(0, place.x, place.y, place.height) && self.is_apart(place)).max()
+    }
+
+    fn is_there(&self, level: u8, x: u32, y: u32, height: i32) -> bool {
+        let [least, most] = self.heights.at(level, x as usize, y as usize);
+        (least..=most).contains(&height)
+    }
+
+    /// Whether a place is apart from all that are kept.
+    fn is_apart(&self, place: &Node) -> bool {
+        self.kept.iter().all(|other| apart(self.params, &self.yaws, self.target.step(), place, other))
+    }
+
+    fn candidate(&self, node: &Node) -> Result<LevelCandidate> {
+        let [x, y, z] = self.target.position([node.x, node.y], node.height, self.source.ground);
+        let target_from_source = Pose::from_xyzrpy([x, y, z, 0.0, 0.0, self.yaws.of(node.yaw)])?;
+        let share = f64::from(node.score) / (f64::from(LEVEL_BEST) * self.source.len() as f64);
+        Ok(LevelCandidate { target_from_source, score: usize::from(node.score), share })
+    }
+}
+
+/// Whether two places are apart.
+pub(super) fn apart(params: &LevelParams, yaws: &Yaws, step: f64, a: &Node, b: &Node) -> bool {
+    let off =
+        [f64::from(a.x) - f64::from(b.x), f64::from(a.y) - f64::from(b.y), f64::from(a.height) - f64::from(b.height)];
+    let square: f64 = off.iter().map(|n| n * n).sum();
+    square * step * step > params.apart_metres * params.apart_metres
+        || yaws.between(a.yaw, b.yaw) > params.apart_radians
+}
