@@ -4,6 +4,7 @@
 //! holds what only one operator returns: an [`icp::Fit`](crate::icp::Fit) or an
 //! [`NdtFit`](crate::ndt::NdtFit).
 
+pub mod global;
 pub mod level;
 
 use crate::{Argument, Pose, Result, ensure};

@@ -1,0 +1,161 @@
+//! Scenes that are found, and clouds that have no answer.
+
+use super::{Refine, RegisterParams, Registered, Target, Timing, Verdict, register};
+use crate::testing::Random;
+use crate::{Argument, Device, Error, Pose, Rows, f16};
+
+/// The points of a scene: blocks of many sizes and headings on a floor. The same blocks for the same
+/// seed, at other places of their surfaces for each `sample`.
+fn scene(seed: u64, sample: u64) -> Vec<[f64; 3]> {
+    let (mut layout, mut random) = (Random(seed), Random(1000 + sample));
+    let mut between = |low: f32, high: f32| f64::from(random.between(low, high));
+    let mut points: Vec<[f64; 3]> =
+        (0..6000).map(|_| [between(-9.0, 9.0), between(-9.0, 9.0), between(-0.02, 0.02)]).collect();
+    for _ in 0..14 {
+        let mut of = |low: f32, high: f32| f64::from(layout.between(low, high));
+        let place = Pose::from_xyzrpy([of(-8.0, 8.0), of(-8.0, 8.0), 0.0, of(-0.3, 0.3), of(-0.3, 0.3), of(-3.0, 3.0)]);
+        let (place, size) = (place.unwrap(), [of(0.4, 2.0), of(0.3, 1.2), of(0.5, 3.0)]);
+        for i in 0..700 {
+            let mut p = [0, 1, 2].map(|k| size[k] * between(0.0, 1.0));
+            p[i % 3] = size[i % 3] * ((i / 3) % 2) as f64;
+            points.push(place.apply(p));
+        }
+    }
+    points
+}
+
+fn moved(points: &[[f64; 3]], by: &Pose) -> Vec<[f64; 3]> {
+    points.iter().map(|p| by.apply(*p)).collect()
+}
+
+fn run(source: &[[f64; 3]], target: &[[f64; 3]]) -> Registered {
+    register(source, target, &RegisterParams::default(), &Device::cpu()).unwrap()
+}
+
+/// How far a pose is from the truth: metres and radians.
+fn off(found: &Registered, truth: &Pose) -> [f64; 2] {
+    let error = truth.inverse().compose(&found.target_from_source);
+    [error.translation(), error.rotation_vector()].map(|v| v.iter().map(|x| x * x).sum::<f64>().sqrt())
+}
+
+#[test]
+fn scenes_are_found_from_any_pose() {
+    for seed in 1..4 {
+        let by = [4.0 * seed as f64, -30.0, 5.0, 0.4, -0.8 * seed as f64, 2.5];
+        let truth = Pose::from_xyzrpy(by).unwrap();
+        let found = run(&moved(&scene(seed, 1), &truth.inverse()), &scene(seed, 2));
+        let [metres, radians] = off(&found, &truth);
+        assert_eq!(found.verdict, Verdict::Found, "seed {seed}: {found:?}");
+        assert!(metres < 0.05 && radians < 0.01, "seed {seed}: {metres} m, {radians} rad");
+        assert!(found.covariance.is_some() && found.observability.is_some_and(|o| o.rank() == 6));
+    }
+}
+
+#[test]
+fn another_scene_is_never_found() {
+    for seed in 1..4 {
+        let found = run(&scene(seed, 1), &scene(seed + 10, 2));
+        assert_ne!(found.verdict, Verdict::Found, "seed {seed}: {found:?}");
+    }
+}
+
+#[test]
+fn a_symmetric_scene_is_ambiguous() {
+    let turned = Pose::from_xyzrpy([0.0, 0.0, 0.0, 0.0, 0.0, std::f64::consts::PI]).unwrap();
+    for seed in 1..3 {
+        let both = |sample: u64| [scene(seed, sample), moved(&scene(seed, sample + 7), &turned)].concat();
+        let found = run(&both(1), &both(2));
+        assert_eq!(found.verdict, Verdict::Ambiguous, "seed {seed}: {found:?}");
+    }
+}
+
+#[test]
+fn a_copy_is_at_the_identity_and_large_coordinates_keep_their_digits() {
+    let cloud = scene(1, 1);
+    // By whole voxels, so that the voxels have the same points.
+    let far = Pose::from_translation([9e6, -9e6, 300.0]);
+    for target in [cloud.clone(), moved(&cloud, &far)] {
+        let shift = [0, 1, 2].map(|k| target[0][k] - cloud[0][k]);
+        let found = run(&cloud, &target);
+        let [metres, radians] = off(&found, &Pose::from_translation(shift));
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(metres < 1e-3 && radians < 1e-4, "{metres} m, {radians} rad");
+    }
+}
+
+#[test]
+fn clouds_without_a_shape_have_no_answer() {
+    let mut random = Random(5);
+    let mut of = |n: usize, scale: [f32; 3]| -> Vec<[f64; 3]> {
+        (0..n).map(|_| scale.map(|s| f64::from(s * random.between(-1.0, 1.0)))).collect()
+    };
+    let (plane, line, few) = (of(9000, [10.0, 10.0, 0.0]), of(3000, [50.0, 0.0, 0.0]), of(49, [9.0; 3]));
+    let (equal, origin, none) = (vec![[1.0, 2.0, 3.0]; 500], vec![[0.0; 3]; 500], Vec::new());
+    let nan = vec![[f64::NAN, 0.0, 1.0]; 500];
+    let full = scene(1, 1);
+    for (name, cloud) in [
+        ("plane", plane),
+        ("line", line),
+        ("few", few),
+        ("equal", equal),
+        ("origin", origin),
+        ("none", none),
+        ("nan", nan),
+    ] {
+        for (source, target) in [(&cloud, &cloud), (&cloud, &full), (&full, &cloud)] {
+            let found = run(source, target);
+            assert_eq!(found.verdict, Verdict::TooFewMatches, "{name}: {found:?}");
+            assert_eq!(found.target_from_source, Pose::IDENTITY, "{name}");
+        }
+    }
+}
+
+#[test]
+fn points_at_the_origin_are_left_out() {
+    let mut cloud = scene(2, 1);
+    let target = Target::new(&scene(2, 2)[..], &RegisterParams::default(), &Device::cpu()).unwrap();
+    let without = target.register(&cloud[..]).unwrap();
+    cloud.extend([[0.0; 3]; 3000]);
+    let with = target.register(&cloud[..]).unwrap();
+    assert_eq!(Registered { timing: Timing::default(), ..with }, Registered { timing: Timing::default(), ..without });
+}
+
+#[test]
+fn voxel_sizes() {
+    let cloud = scene(1, 1);
+    for voxel_size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused =
+            register(&cloud[..], &cloud[..], &RegisterParams { voxel_size, ..Default::default() }, &Device::cpu());
+        assert!(matches!(refused, Err(Error::Argument { argument: Argument::VoxelSize, .. })));
+    }
+    let coarse = RegisterParams { voxel_size: 100.0, ..Default::default() };
+    assert_eq!(register(&cloud[..], &cloud[..], &coarse, &Device::cpu()).unwrap().verdict, Verdict::TooFewMatches);
+    let tiny = RegisterParams { voxel_size: 1e-300, ..Default::default() };
+    let refused = register(&cloud[..], &cloud[..], &tiny, &Device::cpu()).unwrap_err();
+    assert!(refused.to_string().starts_with("target: expected points within 2^40 voxels"), "{refused}");
+}
+
+#[test]
+fn any_number_of_threads_makes_the_same_bits() {
+    let truth = Pose::from_xyzrpy([3.0, 1.0, 0.0, 0.1, 0.2, 2.0]).unwrap();
+    let (source, target) = (moved(&scene(3, 1), &truth.inverse()), scene(3, 2));
+    let found = |threads: usize, refine: Refine| {
+        let params = RegisterParams { refine, ..RegisterParams::default() };
+        let device = Device::cpu_with_threads(threads).unwrap();
+        let found = register(&source[..], &target[..], &params, &device).unwrap();
+        format!("{:?}", Registered { timing: Timing::default(), ..found })
+    };
+    for &refine in Refine::ALL {
+        let one = found(1, refine);
+        assert!(one.contains("Found"), "{refine}: {one}");
+        assert!(one == found(2, refine) && one == found(8, refine), "{refine}");
+    }
+}
+
+#[test]
+fn values_of_16_bits_are_refused() {
+    let cloud = [f16::ONE; 300];
+    let refused =
+        register(Rows::new(&cloud, 3).unwrap(), Rows::new(&cloud, 3).unwrap(), &Default::default(), &Device::cpu());
+    assert!(refused.unwrap_err().to_string().starts_with("target: expected values of type f32 or f64"));
+}
