@@ -20,10 +20,21 @@ from torch.autograd import forward_ad
 from . import _pointmill
 from ._boxes import boxes_iou, nms
 from ._scatter import scatter, segment_csr
-from ._sparse import densify, grid_sample, index_pairs, pillar_features, pool_hierarchy, serialize
+from ._sparse import (
+    CellSample,
+    PooledCells,
+    densify,
+    grid_sample,
+    index_pairs,
+    pillar_features,
+    pool_hierarchy,
+    serialize,
+)
 from ._traces import _eager, _each, _expect_tensor, _is_batched, _recorded, _refuse_grad, _transforms
 
 __all__ = [
+    "CellSample",
+    "PooledCells",
     "RoIAwarePool3d",
     "Voxelization",
     "boxes_iou",
