@@ -44,11 +44,12 @@ class PooledCells(NamedTuple):
 # What the functions share
 
 
-def _operator(fake: Callable) -> Callable[[Callable], Callable]:
+def _operator(fake: Callable, schema: str | None = None) -> Callable[[Callable], Callable]:
     """Registers a function as an operator, and makes it ``function(tensors by name, *other arguments)``: the operator where torch traces, itself elsewhere."""
 
     def of(function: Callable) -> Callable:
-        operator = torch.library.custom_op(f"pointmill::{function.__name__[1:]}", function, mutates_args=())
+        name = f"pointmill::{function.__name__[1:]}"
+        operator = torch.library.custom_op(name, function, mutates_args=(), schema=schema)
         operator.register_fake(fake)
 
         def call(tensors: dict[str, Tensor | Sequence[Tensor] | None], *others: Any) -> Any:
@@ -242,7 +243,11 @@ def _pool_hierarchy_fake(grid_coord, batch, strides, items, depth, orders, capac
     return results
 
 
-@_operator(_pool_hierarchy_fake)
+# The schema is written out: older versions of torch do not read list[Tensor] from an annotation.
+@_operator(
+    _pool_hierarchy_fake,
+    "(Tensor grid_coord, Tensor? batch, SymInt[] strides, SymInt? items, SymInt? depth, str orders, SymInt[]? capacities) -> Tensor[]",
+)
 def _pool_hierarchy(
     grid_coord: Tensor,
     batch: Tensor | None,
