@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).parents[3]
 MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt", "pointmill.sparse"]
 PAGES = ["docs/python.md", "docs/coming_from.md", "docs/detections.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
-    MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter"]
-    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "_boxes", "_dynamic", "_generators", "_nms")
+    MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter", "pointmill._sparse"]
+    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "pointcept", "_boxes", "_dynamic", "_generators", "_nms", "_pairs")
     MODULES += [f"pointmill.compat.{name}" for name in COMPAT]
 
 

@@ -20,17 +20,35 @@ from torch.autograd import forward_ad
 from . import _pointmill
 from ._boxes import boxes_iou, nms
 from ._scatter import scatter, segment_csr
+from ._sparse import (
+    CellSample,
+    PooledCells,
+    densify,
+    grid_sample,
+    index_pairs,
+    pillar_features,
+    pool_hierarchy,
+    serialize,
+)
 from ._traces import _eager, _each, _expect_tensor, _is_batched, _recorded, _refuse_grad, _transforms
 
 __all__ = [
+    "CellSample",
+    "PooledCells",
     "RoIAwarePool3d",
     "Voxelization",
     "boxes_iou",
+    "densify",
+    "grid_sample",
+    "index_pairs",
     "nms",
+    "pillar_features",
     "points_in_boxes_part",
+    "pool_hierarchy",
     "roi_aware_pool3d",
     "scatter",
     "segment_csr",
+    "serialize",
     "voxelize",
 ]
 

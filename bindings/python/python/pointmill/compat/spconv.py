@@ -1,11 +1,12 @@
-"""The names of ``spconv.pytorch.utils``: ``from pointmill.compat.spconv import PointToVoxel``; and of ``spconv.utils``: ``Point2VoxelCPU3d`` of spconv 2, ``VoxelGenerator`` and ``VoxelGeneratorV2`` of spconv 1.
+"""The names of ``spconv.pytorch.utils``: ``from pointmill.compat.spconv import PointToVoxel``; and of ``spconv.utils``: ``Point2VoxelCPU3d`` of spconv 2, ``VoxelGenerator`` and ``VoxelGeneratorV2`` of spconv 1; and of ``spconv.pytorch.ops``:
+``from pointmill.compat import spconv as ops`` has ``ops.get_indice_pairs``.
 
 Equal bit by bit to spconv's CPU generators on finite points in single precision: rows in the order of their first points, the first points of each voxel, ``pc_voxel_id`` with the row of a
 point also where its voxel was full. On a GPU spconv's rows, and the points that full voxels keep, differ from run to run; here they are those of the CPU.
 
 Different on purpose: points that are not finite are outside; no points are valid, and none in range too; memory is not that of the whole grid; unused slots are always zero, whatever
 ``clear_voxels`` says; ``empty_mean`` on the CPU fills in the mean of the same voxel. :class:`VoxelGenerator` and :class:`VoxelGeneratorV2` are those of spconv 1.1 and 1.2, with points of double
-precision too; spconv 1.0 stops at the first point beyond ``max_voxels``.
+precision too; spconv 1.0 stops at the first point beyond ``max_voxels``. What :func:`get_indice_pairs` does otherwise, it says itself.
 """
 
 from __future__ import annotations
@@ -18,9 +19,17 @@ from torch import Tensor
 
 from .. import _pointmill
 from ._generators import Point2VoxelCPU3d, VoxelGenerator, VoxelGeneratorV2
+from ._pairs import get_indice_pairs
 from ._shared import plain, tensors
 
-__all__ = ["Point2VoxelCPU3d", "PointToVoxel", "VoxelGenerator", "VoxelGeneratorV2", "gather_features_by_pc_voxel_id"]
+__all__ = [
+    "Point2VoxelCPU3d",
+    "PointToVoxel",
+    "VoxelGenerator",
+    "VoxelGeneratorV2",
+    "gather_features_by_pc_voxel_id",
+    "get_indice_pairs",
+]
 
 
 class PointToVoxel:
