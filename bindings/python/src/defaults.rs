@@ -6,6 +6,7 @@ use crate::keywords::Keywords;
 use pointmill::boxes::{IouParams, NmsParams};
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};
+use pointmill::registration::global::RegisterParams;
 use pointmill::roi_pool::RoiPoolParams;
 use pointmill::sparse::{ConvParams, GridSampleParams, Pick, PillarParams, PoolParams, SerializeParams};
 use pointmill::voxelize::VoxelizeParams;
@@ -27,6 +28,7 @@ pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("LocalizerParams", LocalizerParams::default().arguments(py)?)?;
     all.set_item("OdometryParams", OdometryParams::default().arguments(py)?)?;
     all.set_item("ReadOptions", default_options().arguments(py)?)?;
+    all.set_item("RegisterParams", RegisterParams::default().arguments(py)?)?;
     all.set_item("RoiPoolParams", RoiPoolParams::default().arguments(py)?)?;
     all.set_item("EvaluationParams", EvaluationParams::default().arguments(py)?)?;
     let (of, voxelize) = (PyDict::new(py), VoxelizeParams::default());

@@ -6,6 +6,7 @@ use crate::errors::{kind, value as refused};
 use pointmill::boxes::{IouKind, IouParams, NmsMetric, NmsParams};
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
+use pointmill::registration::global::{Refine, RegisterParams};
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams};
 use pointmill::{BoxOrigin, UnknownName};
 use pointmill_io::{Dataset, Format, LocalOrigin, ReadOptions};
@@ -73,6 +74,7 @@ keywords! {
     }
     IouParams { kind, origin }
     NmsParams { metric, threshold, score_threshold, pre_max, post_max, origin }
+    RegisterParams { voxel_size, refine }
     NdtParams { covariance, min_points, eigen_ratio }
     NdtAlignParams { step_size, epsilon, max_iterations }
     LocalizerParams {
@@ -140,6 +142,7 @@ keyword! {
     PoolMode: word, |word| word.as_str();
     BoxOrigin: word, |word| word.as_str();
     RoiLayout: word, |word| word.as_str();
+    Refine: word, |word| word.as_str();
     Alignment: word, |word| word.as_str();
     Dataset: word, |word| word.as_str();
     Format: word, |word| word.as_str();

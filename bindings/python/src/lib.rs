@@ -27,6 +27,7 @@ mod poses;
 mod program;
 mod ray;
 mod record;
+mod register;
 mod roi_pool;
 mod scatter;
 mod shared;
@@ -35,7 +36,7 @@ mod view;
 mod voxelize;
 
 /// Every class of results.
-const RESULTS: [&record::Class; 23] = [
+const RESULTS: [&record::Class; 24] = [
     &icp::ITERATION,
     &icp::REGISTRATION,
     &ndt::FIT,
@@ -51,6 +52,7 @@ const RESULTS: [&record::Class; 23] = [
     &pipelines::RELATIVE_ERRORS,
     &pipelines::STEP,
     &program::DEVICE,
+    &register::REGISTERED,
     &roi_pool::POOLED,
     &sparse::CONV_PAIRS,
     &sparse::PATCHES,
@@ -91,6 +93,8 @@ mod _pointmill {
     use crate::program::{command, devices, drive, info};
     #[pymodule_export]
     use crate::ray::{InputReader, MapBuild, find_poses, in_natural_order, map_origin, plan_map};
+    #[pymodule_export]
+    use crate::register::{RegisterTarget, register};
     #[pymodule_export]
     use crate::roi_pool::{
         RoiGradient, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 STUB = HERE.parent / "python/pointmill/_pointmill.pyi"
 FIRST = '"""The extension module of pointmill; its names are those of :mod:`pointmill`, :mod:`pointmill.icp` and :mod:`pointmill.ndt`."""\n'
 # Results whose arrays are of the type that was handed in.
-GENERIC = {"IcpRegistration": "_Own", "RoiPooled": "_Own", "ConvPairs": "_Own", "GridSampled": "_Own", "Patches": "_Own", "PooledStage": "_Own", "Serialized": "_Own", "Voxels": "_Own, _Rows"}
+GENERIC = {"IcpRegistration": "_Own", "RoiPooled": "_Own", "ConvPairs": "_Own", "GridSampled": "_Own", "Patches": "_Own", "PooledStage": "_Own", "Registered": "_Own", "Serialized": "_Own", "Voxels": "_Own, _Rows"}
 # The module pointmill.icp can be called; its members have names of their own here, because they hide those of the stub.
 ICP = ["IcpIteration", "IcpRegistration", "Searcher", "Target"]
 

@@ -123,6 +123,7 @@ PARAMETERS = {
     "radius": "float",
     "reach": "float",
     "reduce": 'Literal["sum", "mean", "min", "max"]',
+    "refine": 'Literal["gicp", "plane", "none"]',
     "region": "Sequence[float] | None",
     "regularization_scale": "float",
     "report": "bool",
@@ -399,6 +400,14 @@ OVERLOADS = {
     "icp": [
         ("IcpRegistration[_Numpy]", {}),
         ("IcpRegistration[_Given]", {"source": "_Given"}),
+    ],
+    "register": [
+        ("Registered[_Numpy]", {}),
+        ("Registered[_Given]", {"source": "_Given"}),
+    ],
+    "RegisterTarget.register": [
+        ("Registered[_Numpy]", {}),
+        ("Registered[_Given]", {"source": "_Given"}),
     ],
     "normals": [
         ("_Numpy", {"points": "_Host"}),

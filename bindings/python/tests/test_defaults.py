@@ -12,6 +12,8 @@ PARAMS = {
     "icp": ("IcpParams", None),
     "align_many": ("IcpParams", None),
     "Target": ("IcpParams", None),
+    "register": ("RegisterParams", None),
+    "RegisterTarget": ("RegisterParams", None),
     "Searcher": ("IcpParams", {"search"}),
     "iou": ("IouParams", None),
     "overlaps": ("IouParams", None),

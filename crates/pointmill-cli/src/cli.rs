@@ -18,6 +18,7 @@ use crate::ndt::{self, NdtCommand};
 use crate::nms::{self, NmsArgs};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
+use crate::register::{self, RegisterArgs};
 use crate::roi_pool::{self, RoiPoolArgs};
 use crate::serialize::{self, SerializeArgs};
 use crate::synth::{self, SynthArgs};
@@ -81,6 +82,9 @@ enum Command {
     /// Find the pose that aligns a source cloud with a target cloud
     #[command(after_help = examples::ICP)]
     Icp(Box<IcpArgs>),
+    /// Find the pose that aligns two clouds without a guess, or say that there is no sure answer
+    #[command(after_help = examples::REGISTER)]
+    Register(Box<RegisterArgs>),
     /// Find the trajectory of a sensor from its sweeps
     #[command(after_help = examples::ODOMETRY)]
     Odometry(Box<OdometryArgs>),
@@ -157,6 +161,7 @@ impl Program for Cli {
             Command::Nms(args) => nms::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),
+            Command::Register(args) => register::run(args, device, printer),
             Command::Odometry(args) => odometry::run(args, device, printer),
             Command::Localize(args) => localize::run(args, device, printer),
             Command::Evaluate(args) => evaluate::run(args, printer),

@@ -57,6 +57,12 @@ Examples:
   pointmill icp source.pcd target.pcd --metric point-to-plane --max-distance 1 --visualize icp.gif
   pointmill icp 'scans/*.pcd' target.pcd --guess pose.txt --out aligned/";
 
+/// `register`
+pub(crate) const REGISTER: &str = "\
+Examples:
+  pointmill register source.pcd target.pcd --out aligned.ply --visualize register.html
+  pointmill register 'scans/*.pcd' target.pcd --voxel-size 0.5 --out aligned/ --json";
+
 /// `odometry`
 pub(crate) const ODOMETRY: &str = "\
 Examples:

@@ -6,7 +6,8 @@
 //! [`failure::Failure`]. JSON lines: [`json`].
 //!
 //! Each command has a folder or a file. What all commands share is the crate `pointmill-batch`.
-//! `localize` reads its map as `ndt` does; no other command imports another.
+//! `localize` reads its map as `ndt` does, and `register` draws as `icp` does; no other command
+//! imports another.
 #![forbid(unsafe_code)]
 
 mod cli;
@@ -27,6 +28,7 @@ mod merge;
 mod ndt;
 mod nms;
 mod odometry;
+mod register;
 mod roi_pool;
 #[cfg(test)]
 #[path = "../tests/unit/schema.rs"]

@@ -11,3 +11,4 @@ mod target;
 
 pub(crate) use args::IcpArgs;
 pub(crate) use command::run;
+pub(crate) use picture::{distances, draw_alignment};

@@ -6,8 +6,8 @@ use crate::inputs::rows;
 use crate::interrupt::undivided;
 use crate::picture::save_scene;
 use crate::text::{grouped, titled};
-use pointmill::Device;
 use pointmill::icp::{Iteration, Registration, Search, Searcher};
+use pointmill::{Device, Pose};
 use pointmill_io::Scan;
 use pointmill_view::{IcpIteration, icp_scene, require_memory};
 use std::path::Path;
@@ -40,8 +40,6 @@ pub(super) fn write(
     let trace = &found.fit.trace;
     let frames = if matches!(extension, "png" | "html") { 1 } else { trace.len() };
     require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
-    let distances = distances(device, [source, target], found)?;
-    let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
     let iteration = |at: &Iteration| IcpIteration {
         target_from_source: at.target_from_source,
         stage: at.stage,
@@ -51,17 +49,32 @@ pub(super) fn write(
     let iterations: Vec<IcpIteration> = trace.iter().map(iteration).collect();
     #[cfg(feature = "rerun")]
     if extension == "rrd" {
+        let (source, target) = (source.xyz(), target.xyz());
         return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
     }
-    let title = format!("{} points onto {}: {}", grouped(source.len()), grouped(target.len()), found.status);
-    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, &iterations, &distances))
+    draw_alignment(path, device, [source, target], &iterations, found.status.as_str())
+}
+
+/// Draws a source at poses, with the distances at the last. The end is said in the title.
+pub(crate) fn draw_alignment(
+    path: &Path,
+    device: &Device,
+    [source, target]: [&Scan; 2],
+    iterations: &[IcpIteration],
+    end: &str,
+) -> Result<(), Failure> {
+    let last = iterations.last().map_or(Pose::IDENTITY, |last| last.target_from_source);
+    let distances = distances(device, [source, target], &last)?;
+    let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
+    let title = format!("{} points onto {}: {end}", grouped(source.len()), grouped(target.len()));
+    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, iterations, &distances))
 }
 
 /// The distance of each point of the aligned source to the nearest of the target; infinite where it
 /// has none.
-fn distances(device: &Device, [source, target]: [&Scan; 2], found: &Registration) -> Result<Vec<f64>, Failure> {
+pub(crate) fn distances(device: &Device, [source, target]: [&Scan; 2], pose: &Pose) -> Result<Vec<f64>, Failure> {
     let searcher = Searcher::new(&device.stream()?, rows(target)?, Search::Auto)?;
-    let aligned: Vec<_> = source.xyz().into_iter().map(|p| found.target_from_source.apply(p)).collect();
+    let aligned: Vec<_> = source.xyz().into_iter().map(|p| pose.apply(p)).collect();
     let nearest = searcher.nearest(&searcher.relative(&aligned)?, None)?;
     Ok(nearest.iter().map(|one| one.map_or(f64::INFINITY, |one| f64::from(one.distance_squared).sqrt())).collect())
 }

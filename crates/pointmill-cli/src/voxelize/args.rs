@@ -1,5 +1,6 @@
 //! Flags of `pointmill voxelize`.
 
+use super::sweeps::MOST;
 use crate::failure::Failure;
 use crate::flags::{FrameArgs, Range, ReadArgs, WorkArgs, names, parse_range, parse_voxel_size};
 use clap::{ArgAction, Args};
@@ -54,6 +55,16 @@ pub(crate) struct VoxelizeArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) no_voxels: bool,
+
+    /// Voxelize each input together with the inputs before it, so many sweeps in all, in the frame of
+    /// the input. Each point gets the time lag of its sweep in seconds as a last column. Needs --poses
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) sweeps: u32,
+    /// The poses of the inputs for --sweeps: a file of poses as described at `ndt build --poses`. Time
+    /// lags come from the times of the poses (TUM), else from the stamps of the inputs
+    #[arg(long, value_name = "POSES.txt")]
+    pub(crate) poses: Option<PathBuf>,
 
     /// Write the result arrays. One input: a file OUT.npz. Several inputs: a folder, in which each
     /// input NAME.* gets a file NAME.npz

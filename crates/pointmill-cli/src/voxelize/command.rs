@@ -4,6 +4,7 @@
 use super::args::VoxelizeArgs;
 use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
+use super::sweeps::{self, Sweeps};
 use crate::batch::prelude::*;
 use crate::inputs::may_be_many;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
@@ -23,6 +24,7 @@ struct Voxelize<'a> {
     params: VoxelizeParams,
     device: Device,
     inputs: Inputs,
+    sweeps: Option<Sweeps<'a>>,
     outputs: Outputs,
     picture: Option<Picture>,
 }
@@ -85,7 +87,8 @@ fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     args.params([0.0; 3])?.validate()?;
     check_inputs(&args.inputs)?;
-    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
+    let (mut sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
+    let poses = sweeps::poses(args, &mut sources, &inputs)?;
     let params = args.params(inputs.shift())?;
     params.validate()?;
     let auto = args.range.0.is_none();
@@ -101,12 +104,13 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let resume_log = ResumeLog::of(&[&outputs], &decides, args.work.resume.resume)?;
     let (out, drawn) = (args.out.as_deref(), args.visualize.as_deref());
     let origin = Some(inputs.origin());
+    let sweeps = poses.map(|poses| Sweeps { count: args.sweeps as usize, sources: &sources, poses });
     let job = Job { resume_log, out, picture: drawn, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(
         Begin { params: ParamsRecord { auto_range: auto, grid: (!auto).then_some(grid), params: params.clone() } },
         printer,
     )?;
-    job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
+    job.run(&Voxelize { args, params, device: device.clone(), inputs, sweeps, outputs, picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && drawn.is_none() {
         stderr::hint(
             "these were built-in synthetic sweeps. Next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
@@ -145,7 +149,11 @@ impl Command for Voxelize<'_> {
     }
 
     fn one(&self, slot: &mut OperatorSlot<Worker>, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
-        let (scan, read_ms) = self.inputs.read(source)?;
+        let ((mut scan, stamp_ns), mut read_ms) = self.inputs.read_stamped(source)?;
+        if let Some(sweeps) = &self.sweeps {
+            let stamp = stamp_ns.map(|ns| ns as f64 / 1e9);
+            read_ms += timed(|| sweeps.add_earlier(index, &self.inputs, &mut scan, stamp))?.1;
+        }
         let (cloud, name) = (&scan.cloud, source.name());
         let blame = |e| InputError::blame("ShapeMismatch", e, &name);
         let params = self.params_of(cloud).map_err(blame)?;

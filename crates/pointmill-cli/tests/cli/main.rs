@@ -31,6 +31,7 @@ mod ndt_blocks_frames;
 mod nms;
 mod odometry;
 mod pages;
+mod register;
 mod roi_batch;
 mod roi_pool;
 mod survey;

@@ -176,6 +176,7 @@ fn help() {
         "ndt score",
         "ndt align",
         "icp",
+        "register",
         "odometry",
         "localize",
         "evaluate",

@@ -249,3 +249,33 @@ fn what_is_dropped_or_odd_is_said() {
     let hint = "warning: wide.bin: no point is in the range; the cloud spans 152 km: are these millimetres?\n";
     assert!(message.err.contains(hint), "{}", message.err);
 }
+
+/// Two inputs 1 m and 0.1 s apart: the second with the first in its frame, then alone.
+#[test]
+fn sweeps_are_voxelized_with_those_before_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let (near, far) = ([[1.0f32, 0.0, 0.0, 0.5], [5.0, 2.0, 0.0, 0.25]], [[3.0f32, 1.0, 0.0, 0.75]]);
+    pointmill_io::write_bin(at.join("a.bin"), PointCloud::new(near.as_flattened().to_vec(), 4).unwrap().points())
+        .unwrap();
+    pointmill_io::write_bin(at.join("b.bin"), PointCloud::new(far.as_flattened().to_vec(), 4).unwrap().points())
+        .unwrap();
+    std::fs::write(at.join("p.tum"), "10 0 0 0 0 0 0 1\n10.125 1 0 0 0 0 0 1\n").unwrap();
+    let of = |name: &str| pointmill_io::read_npz(at.join("out").join(name)).unwrap();
+    run(at, "voxelize a.bin b.bin --sweeps 2 --poses p.tum --voxel-size 0.5 --out out").expect(0);
+    let (first, second) = (of("a.npz"), of("b.npz"));
+    assert_eq!(first["mean"].as_f32().unwrap(), [1.0, 0.0, 0.0, 0.5, 0.0, 5.0, 2.0, 0.0, 0.25, 0.0]);
+    let wanted = [3.0, 1.0, 0.0, 0.75, 0.0, 0.0, 0.0, 0.0, 0.5, 0.125, 4.0, 2.0, 0.0, 0.25, 0.125];
+    assert_eq!(second["mean"].as_f32().unwrap(), wanted);
+    std::fs::write(at.join("p.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n".repeat(2)).unwrap();
+    for (flags, code, wanted) in [
+        ("--sweeps 2", 2, "error: --sweeps: needs --poses, the poses of the inputs"),
+        ("--poses p.tum", 2, "error: --poses: needs --sweeps of 2 or more"),
+        ("--sweeps 2 --poses p.tum --resume --out o", 2, "error: --resume: cannot be used with --sweeps"),
+        ("--sweeps 0 --poses p.tum", 2, "error: invalid value '0' for '--sweeps <N>': 0 is not in 1..=100"),
+        ("--sweeps 2 --poses p.txt", 3, "a.bin: times: expected poses with times (TUM), or inputs with stamps"),
+    ] {
+        let told = run(at, &format!("voxelize a.bin b.bin {flags}")).expect(code);
+        assert!(told.err.contains(wanted), "{flags}: {}", told.err);
+    }
+}

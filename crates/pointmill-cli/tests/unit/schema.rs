@@ -7,7 +7,7 @@
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
 use crate::{
     clouds, convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, nms, odometry,
-    roi_pool, serialize, synth, voxelize,
+    register, roi_pool, serialize, synth, voxelize,
 };
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
@@ -58,6 +58,7 @@ fn lines() -> Vec<Line> {
         matching("ndt score", None::<Match>).into(),
         matching("ndt align", None::<Match>).into(),
         of::<icp::records::Begin, icp::records::Row, icp::records::Totals>("icp").into(),
+        of::<register::records::Begin, register::records::Row, register::records::Totals>("register").into(),
         of::<odometry::records::Begin, odometry::records::Row, odometry::records::Totals>("odometry").into(),
         of::<localize::records::Begin, localize::records::Row, localize::records::Totals>("localize").into(),
         vec![

@@ -23,7 +23,8 @@ fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame<Row>, Vec<
     let (sources, inputs) = Inputs::find(&[input], args.read.options().unwrap()).unwrap();
     let outputs = Outputs::plan(Some(&out), &sources).unwrap();
     let params = args.params([0.0; 3]).unwrap();
-    let command = Voxelize { args: &args, params, device: Device::twin(), inputs, outputs, picture: None };
+    let command =
+        Voxelize { args: &args, params, device: Device::twin(), inputs, sweeps: None, outputs, picture: None };
     let mut slot = command.worker().unwrap();
     Device::fail_twin(Some(fault));
     let done = command.one(&mut slot, 0, &sources[0]);

@@ -4,6 +4,7 @@ use super::{Deskew, deskew, find_log_poses, is_deskewed, log_stamp, pose_of_swee
 use crate::inputs::{Inputs, Source};
 use crate::maps::{BlockMap, BlockRow};
 use crate::{DataError, Observer};
+use pointmill_core::Pose;
 use pointmill_io::{Dataset, Detail, IoError, PoseOptions, Poses, Scan, read_poses};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -158,6 +159,16 @@ impl InputPoses {
     /// Whether sweeps are deskewed: `off` where the poses have no times.
     pub const fn deskew(&self) -> Deskew {
         self.deskew
+    }
+
+    /// The pose of an input, and its time in seconds if the poses have times.
+    ///
+    /// # Errors
+    /// An input without a pose.
+    pub fn at(&self, index: usize, scan: &Scan, stamp: Option<f64>) -> Result<(Pose, Option<f64>), IoError> {
+        let found = pose_of_sweep(&self.poses, &self.path, index, stamp, scan.times().as_ref())?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(found);
+        Ok((self.poses.poses[found], self.poses.times.as_ref().map(|times| times[found])))
     }
 
     /// x, y, z of an input in the frame of the poses, `[N, 3]` row-major: moved by its pose, or

@@ -1,0 +1,88 @@
+//! Registrations for people.
+
+use super::records::{Row, Totals};
+use crate::batch::Cell;
+use crate::json::{Frame, Summary};
+use crate::text::{counted, grouped, matrix_lines, percentiles, short, written};
+use pointmill::registration::global::{Overlap, Verdict};
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// A source alone: its pose, and how sure it is.
+pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
+    let row = &frame.of;
+    let mut lines = matrix_lines(&row.target_from_source);
+    lines.push(format!(
+        "{}: {} of {} matches agree, {} candidates, margin {:.2}",
+        row.verdict,
+        grouped(row.inliers),
+        grouped(row.matches),
+        grouped(row.candidates),
+        row.margin,
+    ));
+    let of = |name: &str, overlap: &Overlap| {
+        let (extent, share) = (percent(overlap.extent()), percent(overlap.share()));
+        format!("{extent} of the {name} meets the other cloud, {share} of its part in common")
+    };
+    lines.push(of("source", &row.source_overlap));
+    lines.push(of("target", &row.target_overlap));
+    if let Some(observability) = &row.observability {
+        lines.push(format!("{} of 6 degrees of freedom are constrained", observability.rank()));
+    }
+    lines.push(format!(
+        "{} points onto {} on {device}: {} ms",
+        grouped(row.source_points),
+        grouped(row.target_points),
+        short(frame.ms.unwrap_or(0.0)),
+    ));
+    lines
+}
+
+/// The cells of one of many sources.
+pub(super) fn cells(row: &Row) -> Vec<Cell> {
+    vec![
+        ("points", grouped(row.source_points)),
+        ("verdict", format!("  {:>15}", row.verdict)),
+        ("inliers", grouped(row.inliers)),
+        ("overlap", percent(row.source_overlap.extent().min(row.target_overlap.extent()))),
+        ("margin", format!("{:.2}", row.margin)),
+    ]
+}
+
+/// The end of the command.
+pub(super) fn lines(summary: &Summary<Totals>) -> Vec<String> {
+    let Totals { found, points, target_points, target_ms, .. } = summary.of;
+    let mut lines = Vec::new();
+    if summary.counts.inputs > 1 {
+        lines.push(format!(
+            "{}, {found} found, {} points onto {} on {}{}; the target {} ms",
+            counted(summary.counts.done, "source"),
+            grouped(points),
+            grouped(target_points),
+            summary.run.device_name(),
+            percentiles(summary.ms.as_ref()),
+            short(target_ms),
+        ));
+    }
+    lines.extend(written("aligned", summary.out.as_deref()));
+    lines.extend(written("picture", summary.picture.as_deref()));
+    lines
+}
+
+/// What to do about a source without an answer.
+pub(super) const fn way_out(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::TooFewMatches => {
+            "; too few points are alike: change --voxel-size to about a hundredth of the extent of the scene"
+        }
+        Verdict::LowOverlap => {
+            "; the clouds have too little in common: take clouds that are closer together, or `icp --guess`"
+        }
+        Verdict::Ambiguous => {
+            "; other poses fit as well, or the clouds slide along each other: take clouds with more structure, or `icp --guess`"
+        }
+        _ => "",
+    }
+}
