@@ -121,6 +121,13 @@ wheel: ptxas
     export POINTMILL_PTXAS=$PWD/target/ptxas
     PATH=$PWD/target/wheel-venv/bin:$PATH bindings/python/wheel target/wheels --release
 
+# The npm package for browsers and node, and its page, into target/browser, and compare both with the command
+wasm pointmill="target/release/pointmill":
+    rustup target add wasm32-unknown-unknown
+    cargo run --quiet --package xtask --features wasm -- wasm target/browser
+    POINTMILL={{ pointmill }} node --test crates/pointmill-wasm/tests/*.test.mjs
+    python3 crates/pointmill-wasm/tests/page.py {{ pointmill }} target/browser
+
 # Install the Python package into the active environment and test it; needs maturin, pytest and numpy there, and torch for all of it
 test-python *args:
     maturin develop --release --manifest-path bindings/python/Cargo.toml

@@ -4,9 +4,9 @@ use crate::batch::prelude::*;
 use crate::clouds::{CloudArgs, Clouds, Kept, Plan};
 use crate::flags::{WorkArgs, names, parse_voxel_size};
 use clap::Args;
+use pointmill::Device;
 use pointmill::downsample::{DownsampleParams, Downsampled, Downsampler, Keep};
-use pointmill::{Device, Error};
-use pointmill_io::Scan;
+use pointmill_data::thinned;
 use serde::Serialize;
 
 /// The name of the command.
@@ -79,15 +79,6 @@ pub(crate) fn run(args: &DownsampleArgs, device: &str, printer: &mut Printer) ->
     let job = Job { resume_log, out, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(Begin { params, to: clouds.extension.clone() }, printer)?;
     job.run(&Downsample { args, params, device: device.clone(), clouds }, printer)
-}
-
-/// What is left of a scan, with all its columns.
-fn thinned(scan: &Scan, thin: &Downsampled, keep: Keep) -> Result<Scan, Error> {
-    if keep != Keep::Mean {
-        return Ok(scan.select(&thin.kept_indices()?));
-    }
-    let [splits, indices] = thin.lists()?;
-    Ok(scan.with_means(&thin.read()?, [&splits, &indices]))
 }
 
 impl Command for Downsample<'_> {

@@ -13,19 +13,21 @@ pub mod poses;
 mod results;
 pub mod runs;
 mod text;
+mod thinned;
 
 pub use error::{DataError, is_of_input};
 pub use inputs::{find_inputs, natural_order};
 pub use json_line::json_line;
 pub use maps::{
-    BlockMap, BlockRow, BlockSettings, is_ndt_map, path_from, read_moments, read_ndt_map, read_ndt_map_within,
-    read_ndt_moments, read_ndt_moments_within, write_ndt_map, write_ndt_moments,
+    BlockMap, BlockRow, BlockSettings, is_ndt_map, ndt_map_bytes, path_from, read_moments, read_ndt_map,
+    read_ndt_map_within, read_ndt_moments, read_ndt_moments_within, write_ndt_map, write_ndt_moments,
 };
 pub use observer::Observer;
 pub use pointmill_core::ndt::NdtMomentsTable;
 pub use poses::{find_log_poses, is_deskewed, log_stamp, log_stamp_ns, moment_ns};
-pub use results::{ResultArrays, ResultKind, read_result, read_result_within, write_result};
+pub use results::{ResultArrays, ResultKind, read_result, read_result_within, result_bytes, write_result};
 pub use text::grouped;
+pub use thinned::thinned;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

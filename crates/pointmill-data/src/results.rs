@@ -5,7 +5,7 @@ use pointmill_io::Array;
 use pointmill_io::Limits;
 use pointmill_io::{Destination, Place};
 use pointmill_io::{Detail, IoError};
-use pointmill_io::{read_npz_only, write_npz};
+use pointmill_io::{npz_bytes, read_npz_only, write_npz};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -132,9 +132,23 @@ pub struct ResultArrays {
 /// ```
 pub fn write_result(to: impl Destination, result: &impl NamedArrays, report: &impl Serialize) -> Result<(), IoError> {
     let report = to_json(to.path(), report)?;
+    write_npz(Place::of(&to), &with_report(result, &report))
+}
+
+/// The bytes of the file that [`write_result`] writes; `name` stands for it in errors.
+///
+/// # Errors
+/// As [`write_result`].
+pub fn result_bytes(name: &Path, result: &impl NamedArrays, report: &impl Serialize) -> Result<Vec<u8>, IoError> {
+    let report = to_json(name, report)?;
+    npz_bytes(name, &with_report(result, &report))
+}
+
+/// The arrays of a file.
+fn with_report<'a>(result: &'a impl NamedArrays, report: &'a [u8]) -> Vec<(&'static str, ArrayView<'a>)> {
     let mut arrays = result.arrays();
-    arrays.push((REPORT, ArrayView::u8(&[report.len()], &report)));
-    write_npz(Place::of(&to), &arrays)
+    arrays.push((REPORT, ArrayView::u8(&[report.len()], report)));
+    arrays
 }
 
 /// Reads a result, within [`Limits::default`].

@@ -89,13 +89,16 @@ pub use limits::Limits;
 pub use merge::{merge, merge_common};
 pub use named_points::NamedPoints;
 pub use npy::{read_npy, read_npy_within, write_npy};
-pub use npz::{read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
+pub use npz::{npz_bytes, points_npz_bytes, read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use pointmill_core::LocalOrigin;
 pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
 pub use polygon::Polygon;
-pub use poses::{PoseFormat, PoseOptions, Poses, find_poses, read_poses, write_poses, write_stamped_poses};
+pub use poses::{
+    PoseFormat, PoseOptions, Poses, find_poses, pose_bytes, read_poses, stamped_pose_bytes, write_poses,
+    write_stamped_poses,
+};
 pub use read::{ReadOptions, read, read_from};
 pub use region::Region;
 pub use safe_open::open_own;

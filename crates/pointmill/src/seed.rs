@@ -5,7 +5,6 @@
 
 use pointmill_core::hash::Seed;
 use std::hash::{BuildHasher, RandomState};
-use std::process;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What the seed is made of; zero until somebody asks. Not behind a lock: a child of `fork` has no
@@ -23,8 +22,8 @@ pub fn seed() -> Seed {
     if known != 0 {
         return Seed::new(known);
     }
-    // The keys of std's hash function come from the system.
-    let fresh = RandomState::new().hash_one(process::id()) | 1;
+    // The keys of std's hash function come from the system, so what is hashed with them does not matter.
+    let fresh = RandomState::new().hash_one(()) | 1;
     Seed::new(NUMBER.compare_exchange(0, fresh, Relaxed, Relaxed).err().unwrap_or(fresh))
 }
 
@@ -32,6 +31,7 @@ pub fn seed() -> Seed {
 pub(crate) mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::process;
 
     thread_local! {
         /// The seed of tables that are made in this thread, instead of that of the process.

@@ -99,7 +99,7 @@ impl ResumeLog {
                 let name = format!("synthetic:{}", source.name());
                 (name.clone(), (name, 0, 0))
             }
-            Source::Stdin | Source::Nothing(_) => return None,
+            Source::Held(..) | Source::Stdin | Source::Nothing(_) => return None,
         };
         let (input_from_here, input_bytes, input_modified_ns) = state;
         let outputs = self.files[index].iter().map(|path| self.output(path)).collect::<Option<_>>()?;

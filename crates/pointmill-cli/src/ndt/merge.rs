@@ -73,7 +73,9 @@ impl Command for Merge<'_> {
         let (moments, read_ms) = timed(|| match source {
             Source::File(path) => read_moments(path, &self.args.memory.limits()),
             Source::Nothing(e) => Err(again(e)),
-            Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
+            Source::Held(..) | Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => {
+                unreachable!("moments are files")
+            }
         })?;
         let (points, cells, minus) = (moments.points(), moments.len(), index >= self.plus);
         let of = MergeRow { points, cells, minus, voxels: None, moments: Some(moments) };

@@ -1,16 +1,19 @@
 //! All inputs of a run, about one origin.
 
 use super::ahead::Ahead;
-use super::arguments::{cloud_of_bag, clouds, files, is_stdin, read_stdin, require_format};
+use super::arguments::{cloud_of_bag, clouds, clouds_of_file, files, is_bag, is_stdin, read_stdin, require_format};
 use super::frames::Frames;
 use super::source::{BagCloud, STDIN, Source, again};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
-use pointmill_io::{Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, read};
+use pointmill_io::mcap::Bag;
+use pointmill_io::{Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Arc;
+use web_time::Instant;
 
 /// How inputs are read.
 #[derive(Debug)]
@@ -63,7 +66,7 @@ impl Inputs {
         let only = files.len() == 1;
         for source in files {
             match source {
-                Source::File(path) => match clouds(path, &inputs.options) {
+                Source::File(path) => match clouds_of_file(path, &inputs.options) {
                     Ok(found) => sources.extend(found),
                     Err(e) if only => return Err(e.into()),
                     Err(e) => sources.push(Source::Nothing(e)),
@@ -102,6 +105,17 @@ impl Inputs {
         let inputs = Self { options, drive: Some(drive), is_given: false, ahead: Ahead::default() };
         let inputs = inputs.settle_origin(&sources);
         (sources, inputs)
+    }
+
+    /// The clouds in the bytes of a file, of a bag each, without the origin of a run: [`Inputs::of`]
+    /// finds it.
+    ///
+    /// # Errors
+    /// A bag of which no topic is meant, or one of several.
+    pub fn held(name: PathBuf, bytes: Vec<u8>, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
+        let bytes: Arc<[u8]> = bytes.into();
+        let bag = is_bag(&name).then(|| Bag::new(Cursor::new(bytes.clone()), &name, &options.limits).ok()).flatten();
+        clouds(Source::Held(name, bytes), bag, options)
     }
 
     /// Inputs that are known: only their origin is found.
@@ -165,7 +179,9 @@ impl Inputs {
     fn may_be_far(&self, source: &Source) -> bool {
         let raw = |format| matches!(format, Format::Kitti | Format::Nuscenes | Format::Bin);
         match source {
-            Source::File(path) => !self.options.format.or_else(|| Format::from_name(path)).is_some_and(raw),
+            Source::File(path) | Source::Held(path, _) => {
+                !self.options.format.or_else(|| Format::from_name(path)).is_some_and(raw)
+            }
             Source::Stdin => !self.options.format.is_some_and(raw),
             Source::Cloud(_) | Source::Nothing(_) => true,
             Source::Sweep(_) | Source::Street => false,
@@ -210,6 +226,9 @@ impl Inputs {
         let origin = self.options.origin;
         let scan = match source {
             Source::File(path) => return Ok((read(path, &self.options)?, source.stamp_ns())),
+            Source::Held(path, bytes) => {
+                return Ok((read_from(&bytes[..], &path.to_string_lossy(), &self.options)?, source.stamp_ns()));
+            }
             Source::Stdin => read_stdin(&self.options)?,
             Source::Cloud(BagCloud { bag, topic, number }) => {
                 let cloud = bag.cloud(&bag.topics()[*topic], *number)?;

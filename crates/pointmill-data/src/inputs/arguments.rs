@@ -14,13 +14,16 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A bag of which no topic is meant, or one of several.
-pub(super) fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
-    if !is_bag(&path) {
-        return Ok(vec![Source::File(path)]);
-    }
-    let Ok(bag) = open_bag(&path, options) else { return Ok(vec![Source::File(path)]) };
+pub(super) fn clouds_of_file(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
+    let bag = is_bag(&path).then(|| open_bag(&path, options).ok()).flatten();
+    clouds(Source::File(path), bag, options)
+}
+
+/// The same of a file and of the bag in it, if it is one that can be opened.
+pub(super) fn clouds(file: Source, bag: Option<Bag>, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
+    let Some(bag) = bag else { return Ok(vec![file]) };
     if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
-        return Ok(vec![Source::File(path)]);
+        return Ok(vec![file]);
     }
     let wanted = bag.cloud_topic(options.topic.as_deref())?;
     let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
@@ -28,7 +31,7 @@ pub(super) fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>
     let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
     let mut sources: Vec<_> = (0..count).map(cloud).collect();
     if bag.cut().is_some() || count == 0 {
-        sources.push(Source::File(path));
+        sources.push(file);
     }
     Ok(sources)
 }

@@ -17,6 +17,8 @@ pub const SYNTHETIC: &str = "synthetic";
 pub enum Source {
     /// A file.
     File(PathBuf),
+    /// The bytes of a file that was read, under its name.
+    Held(PathBuf, Arc<[u8]>),
     /// The standard input.
     Stdin,
     /// A cloud of a bag.
@@ -57,7 +59,7 @@ impl Source {
     /// The name to show.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) => shown(path),
+            Self::File(path) | Self::Held(path, _) => shown(path),
             Self::Stdin => STDIN.into(),
             Self::Cloud(cloud) => shown(&cloud.name()),
             Self::Sweep(i) => format!("sweep_{i:03}"),
@@ -74,7 +76,7 @@ impl Source {
     /// The file, or the bag with the number of the cloud.
     pub fn file(&self) -> Option<PathBuf> {
         match self {
-            Self::File(path) => Some(path.clone()),
+            Self::File(path) | Self::Held(path, _) => Some(path.clone()),
             Self::Cloud(cloud) => Some(cloud.name()),
             _ => None,
         }
@@ -82,7 +84,8 @@ impl Source {
 
     /// The nanoseconds of its stamp, as far as its name tells.
     pub fn stamp_ns(&self) -> Option<i64> {
-        log_stamp_ns(self.path()?)?.try_into().ok()
+        let (Self::File(path) | Self::Held(path, _)) = self else { return None };
+        log_stamp_ns(path)?.try_into().ok()
     }
 
     /// The format of a cloud that was read, or `synthetic`.
@@ -94,7 +97,7 @@ impl Source {
     /// none.
     pub fn stem(&self) -> Option<OsString> {
         match self {
-            Self::File(path) => Some(stem(path)),
+            Self::File(path) | Self::Held(path, _) => Some(stem(path)),
             Self::Stdin => Some("stdin".into()),
             Self::Cloud(cloud) => {
                 let mut name = stem(cloud.bag.path());

@@ -9,7 +9,7 @@ use pointmill::ndt::{NdtMoments, NdtParams};
 use pointmill_io::{IoError, LocalOrigin, ReadOptions, Scan};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use web_time::Instant;
 
 /// Edge of a block in metres, unless a caller gives another.
 pub const BLOCK: f64 = 128.0;
@@ -137,7 +137,9 @@ impl Build {
             how = format!("{how} {}", poses.state(item.index));
         }
         match (item.version, item.source) {
-            (Some(""), _) | (None, Source::Stdin | Source::Street | Source::Nothing(_)) => String::new(),
+            (Some(""), _) | (None, Source::Held(..) | Source::Stdin | Source::Street | Source::Nothing(_)) => {
+                String::new()
+            }
             (Some(version), _) => format!("{version}, {how}"),
             (None, Source::File(path)) => BlockMap::state_of(path, how),
             (None, Source::Cloud(cloud)) => BlockMap::state_of(cloud.bag.path(), how),

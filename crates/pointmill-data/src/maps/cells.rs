@@ -6,9 +6,9 @@ use pointmill_core::ndt::{NdtCells, NdtLattice, full_matrix, symmetric_entries};
 use pointmill_io::Array;
 use pointmill_io::Limits;
 use pointmill_io::files::{ORIGIN, finite_origin, npz_has};
-use pointmill_io::write_npz;
 use pointmill_io::{Destination, Place};
 use pointmill_io::{Detail, IoError};
+use pointmill_io::{npz_bytes, write_npz};
 use std::path::Path;
 
 /// The array that tells a map from a cloud.
@@ -68,8 +68,26 @@ const MAP: &[Expected] = &[
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattice) -> Result<(), IoError> {
+    with_arrays(to.path(), cells, lattice, |arrays| write_npz(Place::of(&to), arrays))
+}
+
+/// The bytes of the file that [`write_ndt_map`] writes; `name` stands for it in errors.
+///
+/// # Errors
+/// As [`write_ndt_map`].
+pub fn ndt_map_bytes(name: &Path, cells: &NdtCells, lattice: &NdtLattice) -> Result<Vec<u8>, IoError> {
+    with_arrays(name, cells, lattice, |arrays| npz_bytes(name, arrays))
+}
+
+/// What is done with the arrays of a map.
+fn with_arrays<T>(
+    path: &Path,
+    cells: &NdtCells,
+    lattice: &NdtLattice,
+    take: impl FnOnce(&[(&str, ArrayView<'_>)]) -> Result<T, IoError>,
+) -> Result<T, IoError> {
     let v = cells.len();
-    let report = to_json(to.path(), &cells.report)?;
+    let report = to_json(path, &cells.report)?;
     let full = |rows: &[[f64; 6]]| rows.iter().flat_map(|&row| full_matrix(row)).collect::<Vec<_>>();
     let [covariance, inverse] = [full(&cells.covariance), full(&cells.inverse)];
     let (resolution, origin) = ([lattice.unit()], lattice.origin());
@@ -85,7 +103,7 @@ pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattic
         ("report", ArrayView::u8(&[report.len()], &report)),
     ];
     arrays.extend((origin != [0.0; 3]).then(|| (ORIGIN, ArrayView::f64(&[3], &origin))));
-    write_npz(Place::of(&to), &arrays)
+    take(&arrays)
 }
 
 /// Reads the cells of a map and their lattice, within [`Limits::default`].

@@ -13,12 +13,12 @@ pub use localize::LocalizeRun;
 pub use odometry::{OdometryRun, pose_stamp_ns};
 pub use statuses::{FixStatuses, SweepStatuses};
 pub use times::TimesColumn;
-pub use trajectory::{Added, Trajectory, TrajectoryFormat};
+pub use trajectory::{Added, Trajectory, TrajectoryFormat, sha256};
 
 use crate::{DataError, is_of_input};
 use pointmill::{Error, PointCloud, Rows};
 use pointmill_io::{Scan, escape};
-use std::time::Instant;
+use web_time::Instant;
 
 /// An input of a run, and its pose.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use pointmill::Pose;
 use pointmill_core::names;
-use pointmill_io::{IoError, PoseFormat, Poses, write_poses, write_stamped_poses};
+use pointmill_io::{IoError, PoseFormat, Poses, pose_bytes, stamped_pose_bytes, write_whole};
 use sha2::{Digest, Sha256};
+use std::io::Write;
 use std::path::Path;
 
 /// Nanoseconds that stamps differ by at least: files are read as `f64` of seconds, which since 1970
@@ -103,15 +104,32 @@ impl Trajectory {
     /// # Errors
     /// What the system refuses.
     pub fn write(&self, path: &Path, format: TrajectoryFormat) -> Result<String, IoError> {
+        let bytes = self.bytes(path, format)?;
+        write_whole(path, |out| out.write_all(&bytes))?;
+        Ok(sha256(&bytes))
+    }
+
+    /// The bytes of the file that [`write`](Self::write) writes.
+    ///
+    /// # Errors
+    /// Poses that are not rigid.
+    pub fn bytes(&self, path: &Path, format: TrajectoryFormat) -> Result<Vec<u8>, IoError> {
         let poses = || Poses { poses: self.poses.clone(), times: Some(self.seconds.clone()) };
         match format {
-            TrajectoryFormat::Kitti => write_poses(path, &poses(), PoseFormat::Kitti)?,
-            TrajectoryFormat::Tum if self.stamps_ns.is_empty() => write_poses(path, &poses(), PoseFormat::Tum)?,
-            TrajectoryFormat::Tum => write_stamped_poses(path, &self.poses, &self.stamps_ns)?,
+            TrajectoryFormat::Kitti => pose_bytes(path, &poses(), PoseFormat::Kitti),
+            TrajectoryFormat::Tum if self.stamps_ns.is_empty() => pose_bytes(path, &poses(), PoseFormat::Tum),
+            TrajectoryFormat::Tum => stamped_pose_bytes(path, &self.poses, &self.stamps_ns),
         }
-        let bytes = std::fs::read(path).map_err(IoError::io(path, "read"))?;
-        Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
     }
+}
+
+/// The SHA-256 of the bytes of a file, in hexadecimal digits.
+///
+/// ```
+/// assert!(pointmill_data::runs::sha256(b"abc").starts_with("ba7816bf"));
+/// ```
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Metres between two poses.

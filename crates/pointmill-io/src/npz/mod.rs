@@ -18,8 +18,7 @@ use crate::source::{ReadSeek, open, open_at};
 use archive::Archive;
 use pointmill_core::array::ArrayView;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
@@ -146,7 +145,31 @@ fn read_some(
 /// An empty name or one given twice; a shape that does not hold its values; values of `bf16`, which
 /// numpy does not have; what the system refuses.
 pub fn write_npz(to: impl Destination, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
-    let path = to.path();
+    check_arrays(to.path(), arrays)?;
+    write_to(&to, |out| write_archive(out, arrays))
+}
+
+/// The bytes of the file that [`write_npz`] writes; `name` stands for it in errors.
+///
+/// ```
+/// use pointmill_io::{ArrayView, npz_bytes};
+/// let bytes = npz_bytes("a.npz", &[("count", ArrayView::i32(&[2], &[3, 4]))])?;
+/// assert_eq!(bytes[..4], *b"PK\x03\x04");
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+///
+/// # Errors
+/// As [`write_npz`].
+pub fn npz_bytes(name: impl AsRef<Path>, arrays: &[(&str, ArrayView<'_>)]) -> Result<Vec<u8>, IoError> {
+    let name = name.as_ref();
+    check_arrays(name, arrays)?;
+    let mut out = Cursor::new(Vec::new());
+    write_archive(&mut out, arrays).map_err(IoError::io(name, "write"))?;
+    Ok(out.into_inner())
+}
+
+/// Checks the names and the shapes of the arrays of a file.
+fn check_arrays(path: &Path, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
     let mut names = BTreeSet::new();
     for (name, array) in arrays {
         if name.is_empty() || name.contains('\0') || !names.insert(name) {
@@ -154,10 +177,10 @@ pub fn write_npz(to: impl Destination, arrays: &[(&str, ArrayView<'_>)]) -> Resu
         }
         npy::check_view(path, &format!("array `{name}`: "), array)?;
     }
-    write_to(&to, |out| write_archive(out, arrays))
+    Ok(())
 }
 
-fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
+fn write_archive(out: &mut (impl Write + Seek), arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
     let mut out = UntilError { out, error: None, position: 0 };
     let done = write_members(&mut out, arrays);
     // The archive's writer wraps the system's answer in words of its own.
@@ -166,14 +189,14 @@ fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) ->
 
 /// Keeps the first error, and takes what comes after it without a word: an archive that is dropped
 /// half written would complain on stderr.
-struct UntilError<'a> {
-    out: &'a mut BufWriter<File>,
+struct UntilError<'a, W> {
+    out: &'a mut W,
     error: Option<io::Error>,
     /// Where in the archive the next byte goes; after an error, where it would.
     position: u64,
 }
 
-impl UntilError<'_> {
+impl<W> UntilError<'_, W> {
     fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
         done.map_err(|e| {
             let told = e.kind().into();
@@ -183,7 +206,7 @@ impl UntilError<'_> {
     }
 }
 
-impl Write for UntilError<'_> {
+impl<W: Write> Write for UntilError<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let done = if self.error.is_some() { Ok(bytes.len()) } else { self.out.write(bytes) };
         let written = self.keep(done)?;
@@ -200,7 +223,7 @@ impl Write for UntilError<'_> {
     }
 }
 
-impl Seek for UntilError<'_> {
+impl<W: Seek> Seek for UntilError<'_, W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let done = match to {
             _ if self.error.is_none() => self.out.seek(to),
@@ -212,7 +235,7 @@ impl Seek for UntilError<'_> {
     }
 }
 
-fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
+fn write_members(out: &mut UntilError<'_, impl Write + Seek>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);
     for (name, array) in arrays {
         let bytes = array.values().len() as u64 * array.dtype().bytes() as u64;
@@ -238,7 +261,23 @@ fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> 
 /// # Errors
 /// Parts of the cloud that do not go together; what the system refuses.
 pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
-    let path = to.path();
+    with_arrays(to.path(), cloud, |arrays| write_npz(Place::of(&to), arrays))
+}
+
+/// The bytes of the file that [`write_points_npz`] writes; `name` stands for it in errors.
+///
+/// # Errors
+/// As [`write_points_npz`].
+pub fn points_npz_bytes(name: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<Vec<u8>, IoError> {
+    with_arrays(name.as_ref(), cloud, |arrays| npz_bytes(&name, arrays))
+}
+
+/// What is done with the arrays of a cloud.
+fn with_arrays<T>(
+    path: &Path,
+    cloud: &NamedPoints<'_>,
+    take: impl FnOnce(&[(&str, ArrayView<'_>)]) -> Result<T, IoError>,
+) -> Result<T, IoError> {
     cloud.check(path)?;
     let (n, columns) = (cloud.points.len(), cloud.points.columns());
     let mut arrays = vec![(POINTS, ArrayView::f32(&[n, columns], cloud.points.data()))];
@@ -246,7 +285,7 @@ pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result
     let wide = wide::arrays(cloud);
     arrays.extend(wide.iter().map(|(name, array)| (&**name, array.view())));
     arrays.extend((cloud.origin != [0.0; 3]).then(|| (ORIGIN, ArrayView::f64(&[3], &cloud.origin))));
-    write_npz(Place::of(&to), &arrays)
+    take(&arrays)
 }
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, with `xyz_f64`

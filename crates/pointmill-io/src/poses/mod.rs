@@ -6,7 +6,7 @@ mod read;
 mod write;
 
 pub use read::{find_poses, read_poses};
-pub use write::{write_poses, write_stamped_poses};
+pub use write::{pose_bytes, stamped_pose_bytes, write_poses, write_stamped_poses};
 
 use crate::limits::Limits;
 use pointmill_core::Pose;

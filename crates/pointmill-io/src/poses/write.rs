@@ -5,7 +5,7 @@ use crate::atomic_write::write_to;
 use crate::destination::Destination;
 use crate::error::{Detail, IoError};
 use pointmill_core::Pose;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Writes poses as a text file, whole or not at all (see [`write_whole`](crate::write_whole)).
@@ -20,8 +20,23 @@ use std::path::Path;
 /// poses, times that do not ascend; poses that are not rigid; what the system refuses.
 pub fn write_poses(to: impl Destination, poses: &Poses, format: PoseFormat) -> Result<(), IoError> {
     check(to.path(), poses, format)?;
-    let time = |i: usize| number(poses.times.as_ref().map_or(0.0, |times| times[i]));
-    write_to(&to, |out| write_lines(out, &poses.poses, format, time))
+    write_to(&to, |out| write_lines(out, &poses.poses, format, time_of(poses)))
+}
+
+/// The bytes of the file that [`write_poses`] writes; `name` stands for it in errors.
+///
+/// # Errors
+/// As [`write_poses`].
+pub fn pose_bytes(name: impl AsRef<Path>, poses: &Poses, format: PoseFormat) -> Result<Vec<u8>, IoError> {
+    check(name.as_ref(), poses, format)?;
+    let mut out = Vec::new();
+    write_lines(&mut out, &poses.poses, format, time_of(poses)).map_err(IoError::io(name.as_ref(), "write"))?;
+    Ok(out)
+}
+
+/// The time of each pose in seconds, for people.
+fn time_of(poses: &Poses) -> impl Fn(usize) -> String {
+    |i| number(poses.times.as_ref().map_or(0.0, |times| times[i]))
 }
 
 /// Writes poses as [`PoseFormat::Tum`] with times of whole nanoseconds, of which none is lost: an
@@ -39,10 +54,27 @@ pub fn write_poses(to: impl Destination, poses: &Poses, format: PoseFormat) -> R
 /// # Errors
 /// As [`write_poses`]; stamps so near to each other that they would be read as one.
 pub fn write_stamped_poses(to: impl Destination, poses: &[Pose], stamps_ns: &[i64]) -> Result<(), IoError> {
-    check_poses(to.path(), poses)?;
-    let read = stamps_ns.iter().map(|stamp| seconds(*stamp).parse().unwrap_or(f64::NAN)).collect::<Vec<_>>();
-    check_times(to.path(), poses.len(), &read)?;
+    check_stamped(to.path(), poses, stamps_ns)?;
     write_to(&to, |out| write_lines(out, poses, PoseFormat::Tum, |i| seconds(stamps_ns[i])))
+}
+
+/// The bytes of the file that [`write_stamped_poses`] writes; `name` stands for it in errors.
+///
+/// # Errors
+/// As [`write_stamped_poses`].
+pub fn stamped_pose_bytes(name: impl AsRef<Path>, poses: &[Pose], stamps_ns: &[i64]) -> Result<Vec<u8>, IoError> {
+    check_stamped(name.as_ref(), poses, stamps_ns)?;
+    let mut out = Vec::new();
+    let done = write_lines(&mut out, poses, PoseFormat::Tum, |i| seconds(stamps_ns[i]));
+    done.map_err(IoError::io(name.as_ref(), "write"))?;
+    Ok(out)
+}
+
+/// Checks poses with stamps, as they would be read.
+fn check_stamped(path: &Path, poses: &[Pose], stamps_ns: &[i64]) -> Result<(), IoError> {
+    check_poses(path, poses)?;
+    let read = stamps_ns.iter().map(|stamp| seconds(*stamp).parse().unwrap_or(f64::NAN)).collect::<Vec<_>>();
+    check_times(path, poses.len(), &read)
 }
 
 /// Nanoseconds as a decimal of seconds.
@@ -96,7 +128,7 @@ fn check_times(path: &Path, poses: usize, times: &[f64]) -> Result<(), IoError> 
 }
 
 fn write_lines(
-    out: &mut BufWriter<std::fs::File>,
+    out: &mut impl Write,
     poses: &[Pose],
     format: PoseFormat,
     time: impl Fn(usize) -> String,

@@ -13,7 +13,7 @@ use pointmill::device::Stream;
 use pointmill::internals::check_pose;
 use pointmill::ndt::{NdtAlignParams, NdtRegularization};
 use pointmill::{Argument, Error, Pose, Result, Rows};
-use std::time::Instant;
+use web_time::Instant;
 
 /// Fewest points of a scan that are aligned.
 const FEWEST_KEYS: usize = 50;

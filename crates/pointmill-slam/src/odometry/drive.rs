@@ -14,7 +14,7 @@ use pointmill::registration::{Registration, Status};
 use pointmill::{Argument, Error, Pose, Result, Rows};
 use pointmill_core::odometry::motion::Motion;
 use pointmill_core::rigid::{dot, subtract};
-use std::time::Instant;
+use web_time::Instant;
 
 /// Fewest points of a sweep that are aligned.
 const MIN_KEYPOINTS: usize = 10;

@@ -8,7 +8,8 @@ use crate::{Argument, Error, Result, ensure};
 use bytemuck::Pod;
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// An array of `T` on a device.
 ///

@@ -4,7 +4,7 @@ use super::machine::RawEvent;
 use super::stream::Stream;
 use crate::{Argument, Error, Result};
 use std::fmt;
-use std::time::Instant;
+use web_time::Instant;
 
 /// A mark in a stream: a moment that has come when all work queued before it is done.
 pub struct Event {

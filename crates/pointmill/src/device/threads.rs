@@ -185,17 +185,19 @@ pub(super) fn build_with(
     })
 }
 
-/// The pool of a device of its own.
+/// The threads of a device of its own.
 pub(crate) struct Threads {
     generation: usize,
     number: usize,
-    pool: ManuallyDrop<ThreadPool>,
+    /// Their pool. One thread, which is the caller's, has none.
+    pool: Option<ManuallyDrop<ThreadPool>>,
 }
 
 impl Threads {
     pub(crate) fn new(number: usize) -> Result<Self> {
         check_number(number)?;
-        Ok(Self { generation: generation(), number, pool: ManuallyDrop::new(build(number)?) })
+        let pool = if number == 1 { None } else { Some(ManuallyDrop::new(build(number)?)) };
+        Ok(Self { generation: generation(), number, pool })
     }
 
     pub(crate) const fn number(&self) -> usize {
@@ -205,10 +207,11 @@ impl Threads {
     /// Runs `work` with so many threads: those of the pool, or in a forked process, where it has
     /// none, those of another.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        if self.number == 1 {
-            return in_this_thread(work);
+        match &self.pool {
+            None => in_this_thread(work),
+            Some(pool) if self.generation == generation() => pool.install(work),
+            Some(_) => on_pool(self.number, work),
         }
-        if self.generation == generation() { self.pool.install(work) } else { on_pool(self.number, work) }
     }
 }
 
@@ -216,9 +219,11 @@ impl Drop for Threads {
     fn drop(&mut self) {
         // The end of a pool wakes its threads and takes their locks, which in a forked process may
         // be held for ever.
-        if self.generation == generation() {
+        if let Some(pool) = &mut self.pool
+            && self.generation == generation()
+        {
             // SAFETY: nobody uses the pool after this.
-            unsafe { ManuallyDrop::drop(&mut self.pool) };
+            unsafe { ManuallyDrop::drop(pool) };
         }
     }
 }
@@ -259,7 +264,7 @@ mod tests {
     fn the_pool_of_a_parent_is_not_used() {
         let mut threads = Threads::new(2).unwrap();
         let name = || std::thread::current().id();
-        let own: Vec<_> = threads.pool.broadcast(|_| name());
+        let own: Vec<_> = threads.pool.as_ref().expect("a pool of two").broadcast(|_| name());
         assert!(own.contains(&threads.install(name)));
         threads.generation += 1;
         assert_eq!(threads.install(rayon::current_num_threads), 2);

@@ -8,7 +8,7 @@ use super::result::Registration;
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
 use crate::{Argument, Pose, Result, Rows};
-use std::time::Instant;
+use web_time::Instant;
 
 /// The pose that brings `source` onto `target`, from a guess, on a device.
 ///

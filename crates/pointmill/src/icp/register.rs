@@ -11,7 +11,7 @@ use pointmill_core::icp::spread::{Spread, margin};
 use pointmill_core::icp::termination::{End, Sums};
 use pointmill_core::linear::Square;
 use pointmill_core::rigid::{Rigid, add, rotate, subtract};
-use std::time::Instant;
+use web_time::Instant;
 
 /// Most poses of a cycle.
 const LONGEST_CYCLE: usize = 8;

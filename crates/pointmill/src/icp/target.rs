@@ -9,7 +9,7 @@ use crate::device::Stream;
 use crate::registration::check_pose;
 use crate::{Argument, Pose, Result, Rows};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use web_time::Instant;
 
 /// A target made ready on the device of a stream: its tree and its normals are made once, for any
 /// number of sources and guesses.

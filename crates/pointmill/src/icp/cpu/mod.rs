@@ -22,7 +22,7 @@ use pointmill_core::rigid::Rigid;
 use stage::CpuStage;
 use std::slice;
 use std::sync::Arc;
-use std::time::Instant;
+use web_time::Instant;
 
 /// A target that is ready for all stages of a schedule.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::termination::Sums;
 use pointmill_core::rigid::{subtract, wide};
 use std::sync::Arc;
-use std::time::Instant;
+use web_time::Instant;
 
 /// Source and target of one stage.
 #[derive(Debug)]

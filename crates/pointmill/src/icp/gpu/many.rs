@@ -10,7 +10,7 @@ use crate::registration::Status;
 use crate::{Argument, Result, memory};
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::termination::Sums;
-use std::time::Instant;
+use web_time::Instant;
 
 /// Most places of the clouds of pairs that are aligned at a time, which bounds the memory: about
 /// 340 bytes a place.

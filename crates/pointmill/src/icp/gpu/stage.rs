@@ -18,7 +18,7 @@ use pointmill_kernels::prim::sum::TREE;
 use std::collections::VecDeque;
 use std::ptr::{null, null_mut};
 use std::slice::from_ref;
-use std::time::Instant;
+use web_time::Instant;
 
 workspace! {
     /// Memory that alignments use again.

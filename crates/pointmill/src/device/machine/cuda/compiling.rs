@@ -3,7 +3,7 @@
 
 use crate::Result;
 use crate::device::machine::interface::Name;
-use std::time::Instant;
+use web_time::Instant;
 
 /// The target of the events.
 const TARGET: &str = "pointmill::device";

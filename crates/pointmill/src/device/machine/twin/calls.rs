@@ -6,7 +6,7 @@ use super::queue::{Argument, Mark, Queue, Recorded, Step};
 use crate::Result;
 use crate::device::machine::interface::{Launch, Machine, Name, RawEvent, RawGraph, RawStream};
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
-use std::time::Instant;
+use web_time::Instant;
 
 /// The one twin there is.
 #[derive(Debug)]

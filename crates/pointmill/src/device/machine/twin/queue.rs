@@ -4,7 +4,7 @@ use super::memory::Unit;
 use crate::device::machine::interface::{Launch, RawStream};
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use web_time::Instant;
 
 /// What a stream of the twin is.
 #[derive(Default)]

@@ -1,0 +1,8 @@
+// The package in a browser, on a page or in a worker.
+import init from "./pointmill.js";
+export * from "./pointmill.js";
+export { arrays } from "./npz.js";
+
+export async function load(url) {
+  await init(url === undefined ? undefined : { module_or_path: url });
+}
