@@ -108,18 +108,32 @@ ptxas:
     target/ptxas-venv/bin/pip install --quiet --no-deps nvidia-cuda-nvcc-cu12==12.9.86
     install -m 755 "$(find target/ptxas-venv -path '*/bin/ptxas')" target/ptxas
 
-# The command for this machine, with machine code of the kernels beside the PTX
-release: ptxas
-    POINTMILL_PTXAS=$PWD/target/ptxas cargo build --release
-
-# A wheel for any Linux of the last years into target/wheels; needs python3, and pip once for maturin and zig's linker
-wheel: ptxas
-    #!/usr/bin/env bash
-    set -euo pipefail
+# maturin and zig's linker, into target; needs python3, and pip once
+[private]
+packers: ptxas
     [ -e target/wheel-venv ] || python3 -m venv target/wheel-venv
     target/wheel-venv/bin/pip install --quiet 'maturin>=1.9.4,<2' ziglang
-    export POINTMILL_PTXAS=$PWD/target/ptxas
-    PATH=$PWD/target/wheel-venv/bin:$PATH bindings/python/wheel target/wheels --release
+
+# The command for this machine, with machine code of the kernels beside the PTX
+command: ptxas
+    POINTMILL_PTXAS=$PWD/target/ptxas cargo build --release
+
+# A wheel for any Linux of the last years into target/wheels
+wheel *args: packers
+    POINTMILL_PTXAS=$PWD/target/ptxas PATH=$PWD/target/wheel-venv/bin:$PATH bindings/python/wheel target/wheels --release {{ args }}
+
+# Every file of a release into target/release-files, for x86_64 and aarch64 or those named; needs Debian's qemu-user-static and libgcc-s1-arm64-cross
+release *machines: packers
+    rm -rf target/release-files
+    POINTMILL_PTXAS=$PWD/target/ptxas PATH=$PWD/target/wheel-venv/bin:$PATH release/build target/release-files {{ machines }}
+
+# Check and install what `just release` made, and run the ARM command; `just release-check --help`
+release-check *args:
+    release/check target/release-files --release {{ args }}
+
+# The packages of the crates: `just crates package` makes and checks them, `just crates publish` uploads them
+crates action="package":
+    release/crates {{ action }}
 
 # The npm package for browsers and node, and its page, into target/browser, and compare both with the command
 wasm pointmill="target/release/pointmill":
