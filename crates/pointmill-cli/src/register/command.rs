@@ -136,7 +136,7 @@ fn plan_files(args: &RegisterArgs, options: &ReadOptions) -> Result<Option<&'sta
 
 /// A folder of aligned sources, or nothing.
 fn folder(args: &RegisterArgs, sources: &[Source]) -> Result<Outputs, Failure> {
-    let Some(out) = args.out.as_deref() else { return Ok(Outputs::plan(None, sources)?) };
+    let Some(out) = args.out.as_deref() else { return Outputs::plan(None, sources) };
     if ALIGNED.iter().any(|extension| has_extension(out, extension)) && !out.is_dir() {
         let message = format!("--out {}: expected a folder, since there may be several sources", out.display());
         return Err(Failure::Usage(message));
