@@ -14,7 +14,7 @@ const USAGE: &str = "usage: cargo xtask ptx [--check]
   ptx           compile crates/pointmill-kernels to a kernels.ptx for each module (needs: rustup component add rust-src)
   ptx --check   compile and compare with the committed files
   bench         build pointmill-bench with --release and run it with ARGS
-  wasm          build the npm package of crates/pointmill-wasm into FOLDER/package, and its page into FOLDER/try (needs: rustup target add wasm32-unknown-unknown)";
+  wasm          build the npm package of crates/pointmill-wasm into FOLDER/package, and its page into FOLDER/try (needs: rustup target add wasm32-unknown-unknown, npm)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

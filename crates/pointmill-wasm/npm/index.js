@@ -3,6 +3,6 @@ import init from "./pointmill.js";
 export * from "./pointmill.js";
 export { arrays } from "./npz.js";
 
-export async function load(url) {
-  await init(url === undefined ? undefined : { module_or_path: url });
+export async function load(url = new URL("./pointmill_bg.wasm", import.meta.url)) {
+  await init({ module_or_path: url });
 }

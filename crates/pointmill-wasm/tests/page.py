@@ -81,6 +81,7 @@ def main():
                         (given.keep / f"{name}_{width}.png").write_bytes(png)
 
             look("first")
+            assert browser.js("['view', 'cancel', 'progress'].every(id => document.getElementById(id).offsetHeight === 0)")
             for operation, files, out, line in [
                 ("odometry", [], "poses.txt", ["odometry"]),
                 ("odometry", sweeps, "poses.txt", ["odometry", *sweeps]),

@@ -20,7 +20,7 @@ function heard(data) {
   if (data.error) listed($("errors"), "li", data.error);
   if (data.result) shown(data.result);
   if (data.page) picture(data.page);
-  if (data.done !== undefined) ended(`Done in ${(data.done / 1000).toFixed(2)} s, on this machine, on one thread.`, false);
+  if (data.done !== undefined) ended(window.results.length ? `Done in ${(data.done / 1000).toFixed(2)} s, on this machine, on one thread.` : "No file can be used.", false);
   if (data.failed) ended(data.failed, data.broken);
 }
 
@@ -54,6 +54,7 @@ function shown(result) {
   listed(sha, "code", result.sha256, "sha");
   const line = listed(box, "p", "The native program prints the same one: ");
   listed(line, "code", `${result.command} && sha256sum ${result.out}`);
+  if (result.command.includes("FOLDER/")) listed(box, "p", "FOLDER is the one that holds these files and no others.");
   const save = listed(box, "a", `Save ${result.out}`, "button");
   save.href = URL.createObjectURL(new Blob([result.file]));
   save.download = result.out;

@@ -2,7 +2,8 @@
 import * as pm from "./pointmill/index.js";
 
 const LARGEST = 1.5e9;
-const ready = pm.load().then(() => postMessage({ ready: true }));
+const ready = pm.load();
+ready.then(() => postMessage({ ready: true }), (error) => postMessage({ failed: `The program does not load: ${error.message}` }));
 const quoted = (name) => (/^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
 
 async function bytesOf(file) {
@@ -80,7 +81,7 @@ const JOBS = {
   },
   async odometry({ files, size, of }) {
     const odometry = new pm.Odometry(files.length || 10, JSON.stringify({ voxel_size: size }));
-    if (!files.length) odometry.push(pm.Clouds.drive()).length;
+    if (!files.length) odometry.push(pm.Clouds.drive());
     for (const [index, file] of files.entries()) {
       const rows = JSON.parse(odometry.push(new pm.Clouds(file.name, await bytesOf(file))));
       for (const { error } of rows) if (error) postMessage({ error });
@@ -95,9 +96,9 @@ const JOBS = {
 };
 
 onmessage = async ({ data }) => {
-  await ready;
   const start = performance.now();
   try {
+    await ready;
     const named = new Map(data.files.map((file) => [file.webkitRelativePath || file.name, file]));
     // The order in which the command takes the files of a folder; two clouds to align keep theirs.
     const names = data.operation === "icp" ? [...named.keys()] : pm.naturalOrder([...named.keys()]);
