@@ -25,7 +25,9 @@ fn read<'py>(
     let cloud = Cloud::read(object, name, origin, origin_name)?;
     match cloud.place() {
         Place::Cpu => Ok(cloud),
-        place => Err(value(name, "an array on cpu, where register runs", format_args!("one on {place}"))),
+        place @ Place::Cuda { .. } => {
+            Err(value(name, "an array on cpu, where register runs", format_args!("one on {place}")))
+        }
     }
 }
 

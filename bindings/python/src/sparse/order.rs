@@ -119,8 +119,8 @@ impl Job {
 }
 
 fn params(depth: Option<i64>, orders: Option<Vec<String>>) -> PyResult<SerializeParams> {
-    let mut params = SerializeParams::default();
-    params.depth = depth.map(|depth| whole(depth, 1, "depth")).transpose()?;
+    let depth = depth.map(|depth| whole(depth, 1, "depth")).transpose()?;
+    let mut params = SerializeParams { depth, ..SerializeParams::default() };
     if let Some(orders) = orders {
         params.orders = orders.iter().map(|word| named::<Order>(word, "orders")).collect::<PyResult<_>>()?;
     }

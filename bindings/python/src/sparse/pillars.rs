@@ -127,13 +127,13 @@ pub(crate) fn pillar_features<'py>(
     origin: Option<&Bound<'py, PyAny>>,
     features: i64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut params = PillarParams::default();
-    params.features = match features {
+    let features = match features {
         9 => PillarFeatures::Nine,
         10 => PillarFeatures::Ten,
         11 => PillarFeatures::Eleven,
         other => return Err(value("features", "9, 10 or 11", other)),
     };
+    let mut params = PillarParams { features, ..PillarParams::default() };
     if let Some(size) = voxel_size {
         params.voxel_size = along_axes(size, "voxel_size", "edges")?.map(|edge| edge as f32);
     }
