@@ -5,13 +5,19 @@ use crate::output::{Output, timed};
 use crate::params::params;
 use crate::{stream, thrown};
 use pointmill::downsample::{DownsampleParams, DownsampleReport, Downsampler};
-use pointmill::voxelize::{MeanType, VoxelArrays, VoxelizeParams, voxelize as run};
-use pointmill::{AnyArray, Device, Points, VoxelGrid};
+use pointmill::voxelize::{MeanType, VoxelArrays, VoxelizeParams, Voxelizer, Voxels};
+use pointmill::{AnyArray, Points, VoxelGrid};
 use pointmill_data::{grouped, result_bytes, thinned};
 use pointmill_io::{About, Scan, points_npz_bytes};
 use pointmill_view::{Layer, Paint, Scene, VoxelScene};
+use std::cell::RefCell;
 use std::path::Path;
 use wasm_bindgen::prelude::*;
+
+thread_local! {
+    /// The worker of the last call, which keeps its memory for clouds with the same parameters.
+    static KEPT: RefCell<Option<(VoxelizeParams, Voxelizer, Voxels)>> = const { RefCell::new(None) };
+}
 
 /// Divides a cloud into voxels, as `pointmill voxelize FILE --out voxels.npz` does.
 ///
@@ -53,8 +59,18 @@ fn voxels(
     if let Some(bounds) = auto.then(|| points.bounds()).flatten() {
         params.range = *VoxelGrid::around(params.voxel_size, bounds).map_err(thrown)?.range();
     }
-    let (voxels, ms) = timed(|| run(points, &params, &Device::cpu())).map_err(thrown)?;
-    Ok((voxels.read().map_err(thrown)?, params, ms))
+    KEPT.with_borrow_mut(|kept| {
+        let (_, voxelizer, voxels) = match kept {
+            Some(kept) if kept.0 == params => kept,
+            none => {
+                let voxelizer = stream().and_then(|stream| Voxelizer::new(&stream, &params)).map_err(thrown)?;
+                let voxels = voxelizer.output().map_err(thrown)?;
+                none.insert((params.clone(), voxelizer, voxels))
+            }
+        };
+        let ((), ms) = timed(|| voxelizer.run(points, voxels)).map_err(thrown)?;
+        Ok((voxels.read().map_err(thrown)?, params, ms))
+    })
 }
 
 /// Keeps one point for each voxel, as `pointmill downsample FILE --out thin.npz` does.

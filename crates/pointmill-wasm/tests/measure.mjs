@@ -12,7 +12,7 @@ const files = readdirSync(drive).sort().map((name) => join(drive, name));
 const median = (all) => all.sort((a, b) => a - b)[all.length >> 1];
 
 function native(...args) {
-  const lines = execFileSync(command, [...args, "--json"], { encoding: "utf8", env: { ...process.env, RAYON_NUM_THREADS: "1" }, stdio: ["ignore", "pipe", "ignore"] });
+  const lines = execFileSync(command, [...args, "--threads", "1", "--json"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   return median(lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)).filter((line) => line.type === "frame").map((line) => line.data.ms));
 }
 
