@@ -73,25 +73,30 @@ pub(crate) fn coordinates(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec
 
 /// The values of an array with rows, wherever it lies, and its shape.
 fn on_host(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(Vec<f64>, [usize; 2])> {
-    let has = |attribute: &str| object.hasattr(attribute);
-    let object = if has("detach")? {
-        // A tensor of torch; it comes to the host by methods of its own, as an array of cupy does.
-        let tensor = object.call_method0("detach")?.call_method0("cpu")?;
-        // numpy has no bfloat16.
-        let is_bf16 = tensor.getattr("dtype")?.str()?.to_string_lossy() == "torch.bfloat16";
-        if is_bf16 { tensor.call_method0("float")? } else { tensor }
-    } else if has("__cuda_array_interface__")? && has("get")? {
-        object.call_method0("get")?
-    } else if has("__dlpack__")? && !has("__array__")? {
-        object.py().import("numpy")?.call_method1("from_dlpack", (object,))?
-    } else {
-        object.clone()
-    };
-    let (values, shape) = numbers::<f64>(&object, name, expected)?;
+    let (values, shape) = numbers::<f64>(&to_host(object)?, name, expected)?;
     match shape[..] {
         [rows, columns] => Ok((values, [rows, columns])),
         _ => Err(value(name, expected, format_args!("shape {shape:?}"))),
     }
+}
+
+/// An array on the host as numpy takes it: of a tensor of torch or an array of a GPU a copy.
+pub(crate) fn to_host<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let has = |attribute: &str| object.hasattr(attribute);
+    if has("detach")? {
+        // A tensor of torch; it comes to the host by methods of its own, as an array of cupy does.
+        let tensor = object.call_method0("detach")?.call_method0("cpu")?;
+        // numpy has no bfloat16.
+        let is_bf16 = tensor.getattr("dtype")?.str()?.to_string_lossy() == "torch.bfloat16";
+        return if is_bf16 { tensor.call_method0("float") } else { Ok(tensor) };
+    }
+    if has("__cuda_array_interface__")? && has("get")? {
+        return object.call_method0("get");
+    }
+    if has("__dlpack__")? && !has("__array__")? {
+        return object.py().import("numpy")?.call_method1("from_dlpack", (object,));
+    }
+    Ok(object.clone())
 }
 
 /// Poses, and whether there is one alone: `[6]` or `[P, 6]` of x, y, z, roll, pitch, yaw, or

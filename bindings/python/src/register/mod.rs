@@ -6,7 +6,7 @@ pub(crate) use result::REGISTERED;
 
 use crate::arrays::Place;
 use crate::cloud::Cloud;
-use crate::errors::{Names, value};
+use crate::errors::Names;
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use crate::pickle::{self, MadeAgain};
@@ -22,13 +22,7 @@ fn read<'py>(
     (object, name): (&Bound<'py, PyAny>, &'static str),
     (origin, origin_name): (Option<&Bound<'py, PyAny>>, &'static str),
 ) -> PyResult<Cloud<'py>> {
-    let cloud = Cloud::read(object, name, origin, origin_name)?;
-    match cloud.place() {
-        Place::Cpu => Ok(cloud),
-        place @ Place::Cuda { .. } => {
-            Err(value(name, "an array on cpu, where register runs", format_args!("one on {place}")))
-        }
-    }
+    Cloud::read(object, name, origin, origin_name)?.on(Place::Cpu, "register runs there", name)
 }
 
 /// Find the pose that brings a source cloud onto a target cloud without a guess, or say that there is none.

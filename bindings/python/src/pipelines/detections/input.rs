@@ -129,9 +129,7 @@ impl<'py> Columns<'_, 'py> {
     fn numbers(&self, column: &str) -> PyResult<Option<(Vec<f64>, usize)>> {
         let Some(object) = self.dict.get_item(column)? else { return Ok(None) };
         let name = format!("{}[{column:?}]", self.name);
-        let object =
-            if object.hasattr("detach")? { object.call_method0("detach")?.call_method0("cpu")? } else { object };
-        let (values, shape) = poses::numbers(&object, &name, "an array of numbers")?;
+        let (values, shape) = poses::numbers(&poses::to_host(&object)?, &name, "an array of numbers")?;
         match shape[..] {
             [_] => Ok(Some((values, 1))),
             [_, wide] => Ok(Some((values, wide))),
