@@ -104,7 +104,7 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let resume_log = ResumeLog::of(&[&outputs], &decides, args.work.resume.resume)?;
     let (out, drawn) = (args.out.as_deref(), args.visualize.as_deref());
     let origin = Some(inputs.origin());
-    let sweeps = poses.map(|poses| Sweeps { count: args.sweeps as usize, sources: &sources, poses });
+    let sweeps = poses.map(|poses| Sweeps::new(args.sweeps, &sources, poses));
     let job = Job { resume_log, out, picture: drawn, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(
         Begin { params: ParamsRecord { auto_range: auto, grid: (!auto).then_some(grid), params: params.clone() } },

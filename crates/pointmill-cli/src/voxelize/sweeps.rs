@@ -6,16 +6,27 @@ use pointmill::sparse::densify;
 use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_data::poses::{Deskew, InputPoses};
 use pointmill_io::{Detail, IoError, Scan};
+use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most sweeps of an input.
 pub(super) const MOST: u32 = 100;
 
 /// Where the sweeps of a run are, and how many belong to an input.
 pub(super) struct Sweeps<'a> {
-    pub(super) count: usize,
-    pub(super) sources: &'a [Source],
-    pub(super) poses: InputPoses,
+    count: usize,
+    sources: &'a [Source],
+    poses: InputPoses,
+    /// The sweeps that were read last, by their numbers: the next inputs need them too.
+    recent: Mutex<VecDeque<(usize, Arc<Sweep>)>>,
+}
+
+/// A sweep, its pose, and when it was.
+struct Sweep {
+    cloud: PointCloud,
+    pose: Pose,
+    time: f64,
 }
 
 /// The poses of a run; `None` if each input is voxelized alone.
@@ -37,7 +48,11 @@ pub(super) fn poses(
     Ok(InputPoses::read(args.poses.as_deref(), Deskew::Off, (sources, inputs), &stderr::Stderr)?)
 }
 
-impl Sweeps<'_> {
+impl<'a> Sweeps<'a> {
+    pub(super) fn new(count: u32, sources: &'a [Source], poses: InputPoses) -> Self {
+        Self { count: count as usize, sources, poses, recent: Mutex::default() }
+    }
+
     /// Adds the points of earlier sweeps to those of an input, and the time lag of each point in
     /// seconds as a last column. Newest sweep first; the first inputs have fewer earlier ones.
     pub(super) fn add_earlier(
@@ -48,27 +63,51 @@ impl Sweeps<'_> {
         stamp: Option<f64>,
     ) -> Result<(), InputError> {
         let name = self.sources[index].name();
-        let (own, newest) = self.at(index, &name, scan, stamp)?;
-        let to_own = own.inverse();
-        let (mut clouds, mut transforms, mut lags) = (vec![], vec![Pose::IDENTITY], vec![0.0]);
-        for earlier in (index.saturating_sub(self.count - 1)..index).rev() {
-            let source = &self.sources[earlier];
-            let ((scan, stamp_ns), _) = inputs.read_stamped(source)?;
-            let stamp = stamp_ns.map(|ns| ns as f64 / 1e9);
-            let (pose, time) = self.at(earlier, &source.name(), &scan, stamp)?;
-            transforms.push(to_own.compose(&pose));
-            lags.push((newest - time) as f32);
-            clouds.push(scan.cloud);
-        }
-        let rows: Vec<Rows<'_>> = std::iter::once(&scan.cloud).chain(&clouds).map(Rows::from).collect();
         let blame = |e| InputError::blame("ShapeMismatch", e, &name);
+        let mut sweeps = vec![self.keep(index, scan, stamp)?];
+        for earlier in (index.saturating_sub(self.count - 1)..index).rev() {
+            sweeps.push(match self.known(earlier) {
+                Some(sweep) => sweep,
+                None => {
+                    let ((mut scan, stamp_ns), _) = inputs.read_stamped(&self.sources[earlier])?;
+                    self.keep(earlier, &mut scan, stamp_ns.map(|ns| ns as f64 / 1e9))?
+                }
+            });
+        }
+        let (to_own, newest) = (sweeps[0].pose.inverse(), sweeps[0].time);
+        let mut transforms: Vec<Pose> = sweeps.iter().map(|sweep| to_own.compose(&sweep.pose)).collect();
+        transforms[0] = Pose::IDENTITY;
+        let lags: Vec<f32> = sweeps.iter().map(|sweep| (newest - sweep.time) as f32).collect();
+        let rows: Vec<Rows<'_>> = sweeps.iter().map(|sweep| Rows::from(&sweep.cloud)).collect();
         let points: usize = rows.iter().map(Rows::len).sum();
-        let columns = scan.cloud.columns() + 1;
+        let columns = sweeps[0].cloud.columns() + 1;
         let device = Device::cpu();
         let together =
             densify(&rows, &transforms, &lags, &device).and_then(|all| all.read(points * columns)).map_err(blame)?;
         scan.cloud = PointCloud::new(together, columns).map_err(|e| blame(e.into()))?;
         Ok(())
+    }
+
+    /// A sweep that was read before.
+    fn known(&self, index: usize) -> Option<Arc<Sweep>> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().find(|(number, _)| *number == index).map(|(_, sweep)| Arc::clone(sweep))
+    }
+
+    /// Takes the points of a sweep, and keeps them for the next inputs.
+    fn keep(&self, index: usize, scan: &mut Scan, stamp: Option<f64>) -> Result<Arc<Sweep>, InputError> {
+        let name = self.sources[index].name();
+        let (pose, time) = self.at(index, &name, scan, stamp)?;
+        let none = PointCloud::new(Vec::new(), scan.cloud.columns());
+        let none = none.map_err(|e| InputError::blame("ShapeMismatch", e.into(), &name))?;
+        let sweep = Arc::new(Sweep { cloud: std::mem::replace(&mut scan.cloud, none), pose, time });
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_back((index, Arc::clone(&sweep)));
+        // Inputs that are processed at the same time need others.
+        if recent.len() > 2 * self.count {
+            recent.pop_front();
+        }
+        Ok(sweep)
     }
 
     /// The pose of an input, and when it was.
