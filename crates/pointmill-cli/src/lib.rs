@@ -28,6 +28,7 @@ mod merge;
 mod ndt;
 mod nms;
 mod odometry;
+mod onto;
 mod register;
 mod roi_pool;
 #[cfg(test)]

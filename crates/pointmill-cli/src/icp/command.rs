@@ -3,21 +3,16 @@
 use super::args::IcpArgs;
 use super::picture::{self, EXTENSIONS};
 use super::records::{Begin, Row, Totals};
-use super::target::IcpTarget;
-use super::{plot, report};
+use super::{IcpTarget, plot, report};
 use crate::batch::prelude::*;
-use crate::inputs::require_format;
-use crate::outputs::has_extension;
+use crate::onto::{self, ALIGNED, check_many, check_one, write_aligned};
 use pointmill::Device;
 use pointmill::icp::{Registration, Target};
-use pointmill_io::{Format, ReadOptions, WriteOptions, write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the command.
 const COMMAND: &str = "icp";
-/// The extensions of files that keep names and `f64`; the first is the one of files in folders.
-const ALIGNED: [&str; 3] = ["ply", "pcd", "npz"];
 
 /// Everything that is decided before the work.
 struct Icp<'a> {
@@ -43,34 +38,24 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     let resume = args.work.resume.resume;
     let alone = is_one_file(&args.source);
     let files = if alone {
-        if resume {
-            return Err(Failure::Usage(
-                "--resume: needs several sources and --out with a folder, got one source".into(),
-            ));
-        }
-        Files::plan(args, &options)?
+        Files::plan(args, check_one([&args.source, &args.target], &options, resume)?)?
     } else {
         require_one("--visualize", args.visualize.as_deref(), "source")?;
         require_one("--plot", args.plot.as_deref(), "source")?;
-        if is_stdin(&args.target) {
-            require_format(&options)?;
-        }
-        if resume && is_stdin(&args.target) {
-            let message = "--resume: needs TARGET as a file, because the standard input can differ between runs";
-            return Err(Failure::Usage(message.into()));
-        }
+        check_many(&args.target, &options, resume)?;
         Files::default()
     };
     params.validate()?;
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.source), options, &args.frames.frames())?;
     let device = device::open(device)?;
-    let outputs = if alone { Outputs::one(args.out.as_deref()) } else { folder(args, &sources)? };
-    // Before they are read, so that a run that resumes sees a file that changes meanwhile.
     let shared: Vec<&Path> = std::iter::once(args.target.as_path()).chain(args.guess.as_deref()).collect();
+    let out = args.out.as_deref();
+    let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources, &shared)? };
+    // Before they are read, so that a run that resumes sees a file that changes meanwhile.
     let resume_log = ResumeLog::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
     let job = Job {
         resume_log: resume_log.map(|resume_log| resume_log.with_shared(&shared)),
-        out: args.out.as_deref(),
+        out,
         picture: args.visualize.as_deref(),
         writes: args.plot.is_some(),
         origin: Some(inputs.origin()),
@@ -83,32 +68,16 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         params: params.clone(),
     };
     job.begin(begin, printer)?;
-    let onto = IcpTarget::load(args, params, inputs.options(), &device, sources.len(), printer)?;
+    let files_of_target = (args.target.as_path(), args.guess.as_deref());
+    let prepare = (params, super::prepare as _);
+    let onto = IcpTarget::load(files_of_target, inputs.options(), prepare, &device, sources.len(), printer)?;
     interrupt::check()?;
     job.run(&Icp { args, device: device.clone(), onto, inputs, outputs, files }, printer)
 }
 
-/// A folder of aligned sources, or nothing.
-fn folder(args: &IcpArgs, sources: &[Source]) -> Result<Outputs, Failure> {
-    let Some(out) = args.out.as_deref() else { return Outputs::plan(None, sources) };
-    if ALIGNED.iter().any(|extension| has_extension(out, extension)) && !out.is_dir() {
-        let message = format!("--out {}: expected a folder, since there may be several sources", out.display());
-        return Err(Failure::Usage(message));
-    }
-    let outputs = Outputs::folder("--out", out, ALIGNED[0], sources)?;
-    outputs.spare(std::iter::once(args.target.as_path()).chain(args.guess.as_deref()))?;
-    Ok(outputs)
-}
-
 impl<'a> Files<'a> {
-    fn plan(args: &'a IcpArgs, options: &ReadOptions) -> Result<Self, Failure> {
-        let mut inputs: Vec<&Path> = vec![&args.source, &args.target];
-        inputs.retain(|input| !is_stdin(input));
-        match inputs.len() {
-            0 => return Err(Failure::Usage("-: can be used for one input only".into())),
-            1 => require_format(options)?,
-            _ => {}
-        }
+    /// Checks the files that are written, which are none of the inputs.
+    fn plan(args: &'a IcpArgs, mut inputs: Vec<&'a Path>) -> Result<Self, Failure> {
         inputs.extend(args.guess.as_deref());
         let file = |flag, path: &'a Option<PathBuf>, extensions: &[&'static str]| {
             let path = path.as_deref();
@@ -147,22 +116,15 @@ impl Command for Icp<'_> {
         let called = slot.call(&name, blame, on, |target| target.align(from, &self.onto.guess))?;
         let compare = |cpu: &Called<'_, Arc<Target>, Registration>| Ok(differences(&called.found, &cpu.found));
         let cpu = called.compare(compare).map_err(blame)?;
-        let mut written = None;
-        if let Some(to) = self.outputs.place(index) {
-            let format = self.files.out.unwrap_or(ALIGNED[0]).parse::<Format>().ok();
-            written = Some(timed(|| -> Result<_, Failure> {
-                let moved = scan.transformed(&called.found.target_from_source, self.onto.scan.is_f64());
-                undivided(|| write(to, &moved, &WriteOptions { format }))?;
-                Ok(shown(to.path))
-            })?);
-        }
+        let clouds = [&scan, &self.onto.scan];
+        let written = write_aligned(&self.outputs, index, self.files.out, clouds, &called.found.target_from_source)?;
         if let Some((path, extension)) = self.files.picture {
-            picture::write(path, extension, &self.device, [&scan, &self.onto.scan], &called.found)?;
+            picture::write(path, extension, &self.device, clouds, &called.found)?;
         }
         if let Some((path, extension)) = self.files.plot {
             plot::write(path, extension, &self.device, &scan, &self.onto, &called.found)?;
         }
-        let [source_points, target_points] = [&scan, &self.onto.scan].map(|scan| scan.cloud.len());
+        let [source_points, target_points] = clouds.map(|scan| scan.cloud.len());
         let of = Row { found: called.found.clone(), source_points, target_points };
         let frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
         let (out, write_ms) = written.unzip();

@@ -7,8 +7,18 @@ mod picture;
 mod plot;
 pub(crate) mod records;
 mod report;
-mod target;
 
 pub(crate) use args::IcpArgs;
 pub(crate) use command::run;
 pub(crate) use picture::{distances, draw_alignment};
+
+use crate::onto::Onto;
+use pointmill::icp::{IcpParams, Target};
+use pointmill::{Device, Error, Rows};
+
+/// The target and the guess, which all sources share.
+type IcpTarget = Onto<Target, IcpParams>;
+
+fn prepare(device: &Device, target: Rows<'_>, params: &IcpParams) -> Result<Target, Error> {
+    Target::new(&device.stream()?, target, params)
+}

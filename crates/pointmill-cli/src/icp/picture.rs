@@ -52,22 +52,21 @@ pub(super) fn write(
         let (source, target) = (source.xyz(), target.xyz());
         return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
     }
-    draw_alignment(path, device, [source, target], &iterations, found.status.as_str())
+    let distances = distances(device, [source, target], &found.target_from_source)?;
+    draw_alignment(path, [source, target], &iterations, &distances, found.status.as_str())
 }
 
-/// Draws a source at poses, with the distances at the last. The end is said in the title.
+/// Draws a source at poses, with its distances from the target at the last. The title says the end.
 pub(crate) fn draw_alignment(
     path: &Path,
-    device: &Device,
     [source, target]: [&Scan; 2],
     iterations: &[IcpIteration],
+    distances: &[f64],
     end: &str,
 ) -> Result<(), Failure> {
-    let last = iterations.last().map_or(Pose::IDENTITY, |last| last.target_from_source);
-    let distances = distances(device, [source, target], &last)?;
     let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
     let title = format!("{} points onto {}: {end}", grouped(source.len()), grouped(target.len()));
-    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, iterations, &distances))
+    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, iterations, distances))
 }
 
 /// The distance of each point of the aligned source to the nearest of the target; infinite where it

@@ -1,7 +1,7 @@
 //! `--plot`: the same alignment with each search, and the time of each iteration.
 
+use super::IcpTarget;
 use super::iterations::icp_iterations;
-use super::target::IcpTarget;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::picture::save;

@@ -1,8 +1,6 @@
 //! The fields of `register` in its JSON lines.
 
-use pointmill::Pose;
-use pointmill::icp::Observability;
-use pointmill::registration::global::{Overlap, RegisterParams, Registered, Timing, Verdict};
+use pointmill::registration::global::{RegisterParams, Registered, Verdict};
 use serde::Serialize;
 
 /// `begin` of `register`.
@@ -21,57 +19,13 @@ pub(crate) struct Begin {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
-    /// The best pose of the source in the frame of the target; the identity without a candidate. It is
-    /// an answer if the verdict is `found`.
-    pub(super) target_from_source: Pose,
-    /// Whether the pose is an answer.
-    pub(super) verdict: Verdict,
-    /// Matches of features.
-    pub(super) matches: usize,
-    /// Those within two voxels at the pose.
-    pub(super) inliers: usize,
-    /// How the source fits in the target.
-    pub(super) source_overlap: Overlap,
-    /// How the target fits in the source.
-    pub(super) target_overlap: Overlap,
-    /// 1 - the score of the best other pose / the score of this one.
-    pub(super) margin: f64,
-    /// Which directions the clouds determine; null where the pose is not from a refinement.
-    pub(super) observability: Option<Observability>,
-    /// The uncertainty of x, y, z in metres and of the rotation vector in radians; null where the
-    /// refinement has none.
-    pub(super) covariance: Option<[[f64; 6]; 6]>,
-    /// Poses that were looked at.
-    pub(super) candidates: usize,
-    /// Whether a cap left matches out of the search for candidates.
-    pub(super) capped: bool,
-    /// How long the parts took.
-    pub(super) timing: Timing,
+    /// The pose and how sure it is.
+    #[serde(flatten)]
+    pub(super) found: Registered,
     /// Points of the source, those that were left out included.
     pub(super) source_points: usize,
     /// Points of the target, those that were left out included.
     pub(super) target_points: usize,
-}
-
-impl Row {
-    pub(super) fn new(found: &Registered, [source_points, target_points]: [usize; 2]) -> Self {
-        Self {
-            target_from_source: found.target_from_source,
-            verdict: found.verdict,
-            matches: found.matches,
-            inliers: found.inliers,
-            source_overlap: found.source_overlap,
-            target_overlap: found.target_overlap,
-            margin: found.margin,
-            observability: found.observability,
-            covariance: found.covariance,
-            candidates: found.candidates,
-            capped: found.capped,
-            timing: found.timing,
-            source_points,
-            target_points,
-        }
-    }
 }
 
 /// `summary` of `register`.

@@ -13,22 +13,23 @@ fn percent(share: f64) -> String {
 /// A source alone: its pose, and how sure it is.
 pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
     let row = &frame.of;
-    let mut lines = matrix_lines(&row.target_from_source);
+    let found = &row.found;
+    let mut lines = matrix_lines(&found.target_from_source);
     lines.push(format!(
         "{}: {} of {} matches agree, {} candidates, margin {:.2}",
-        row.verdict,
-        grouped(row.inliers),
-        grouped(row.matches),
-        grouped(row.candidates),
-        row.margin,
+        found.verdict,
+        grouped(found.inliers),
+        grouped(found.matches),
+        grouped(found.candidates),
+        found.margin,
     ));
     let of = |name: &str, overlap: &Overlap| {
         let (extent, share) = (percent(overlap.extent()), percent(overlap.share()));
         format!("{extent} of the {name} meets the other cloud, {share} of its part in common")
     };
-    lines.push(of("source", &row.source_overlap));
-    lines.push(of("target", &row.target_overlap));
-    if let Some(observability) = &row.observability {
+    lines.push(of("source", &found.source_overlap));
+    lines.push(of("target", &found.target_overlap));
+    if let Some(observability) = &found.observability {
         lines.push(format!("{} of 6 degrees of freedom are constrained", observability.rank()));
     }
     lines.push(format!(
@@ -41,13 +42,13 @@ pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
 }
 
 /// The cells of one of many sources.
-pub(super) fn cells(row: &Row) -> Vec<Cell> {
+pub(super) fn cells(Row { found, source_points, .. }: &Row) -> Vec<Cell> {
     vec![
-        ("points", grouped(row.source_points)),
-        ("verdict", format!("  {:>15}", row.verdict)),
-        ("inliers", grouped(row.inliers)),
-        ("overlap", percent(row.source_overlap.extent().min(row.target_overlap.extent()))),
-        ("margin", format!("{:.2}", row.margin)),
+        ("points", grouped(*source_points)),
+        ("verdict", format!("  {:>15}", found.verdict)),
+        ("inliers", grouped(found.inliers)),
+        ("overlap", percent(found.source_overlap.extent().min(found.target_overlap.extent()))),
+        ("margin", format!("{:.2}", found.margin)),
     ]
 }
 

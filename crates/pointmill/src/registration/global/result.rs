@@ -2,7 +2,7 @@
 
 use crate::Pose;
 use crate::icp::Observability;
-use pointmill_core::{names, record, record_without_serde};
+use pointmill_core::{names, record};
 
 /// Whether the pose is an answer, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,13 +68,13 @@ record! {
     }
 }
 
-record_without_serde! {
+record! {
     /// The pose that was found, and how sure it is.
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
     pub struct Registered {
         /// The pose of the source in the frame of the target; finite and rigid. It is an answer if
-        /// the verdict is [`Verdict::Found`]; the identity without a candidate.
+        /// the verdict is `found`; the identity without a candidate.
         pub target_from_source: Pose,
         /// Whether the pose is an answer.
         pub verdict: Verdict,
