@@ -82,7 +82,7 @@ pub struct pointmill_array {
     /// Bytes from one row to the next; 0 for rows without gaps.
     pub stride: u64,
     /// A pointmill_type.
-    pub type_: u32,
+    pub r#type: u32,
     /// A pointmill_place.
     pub place: u32,
 }
@@ -97,7 +97,7 @@ impl pointmill_array {
             rows: 0,
             columns: 0,
             stride: 0,
-            type_: 0,
+            r#type: 0,
             place: 0,
         }
     }
@@ -116,7 +116,7 @@ fn on_device(place: u32) -> Result<bool> {
 /// The values of an argument, for the time of the call on this stream.
 pub(crate) fn lent(array: *const pointmill_array, argument: Argument, stream: &Stream) -> Result<Lent> {
     let array = given(array).map_err(|fault| fault.about(argument.as_str()))?;
-    let (dtype, on_device) = (dtype(array.type_)?, on_device(array.place)?);
+    let (dtype, on_device) = (dtype(array.r#type)?, on_device(array.place)?);
     let (rows, columns) = (array.rows as usize, array.columns as usize);
     let packed = RawRows::packed(array.data as usize, dtype, rows, columns, on_device);
     let stride = if array.stride == 0 { packed.stride } else { array.stride as usize };
@@ -136,7 +136,7 @@ pub(crate) fn counted(count: *const pointmill_array, stream: &Stream) -> Result<
     }
     let array = given(count).map_err(|fault| fault.about("count"))?;
     let words = array.rows.saturating_mul(array.columns);
-    if dtype(array.type_)? != Dtype::U32 || words == 0 || array.data.is_null() || !array.data.cast::<u32>().is_aligned()
+    if dtype(array.r#type)? != Dtype::U32 || words == 0 || array.data.is_null() || !array.data.cast::<u32>().is_aligned()
     {
         return Err(Fault::new("count", "a u32 or more", format_args!("{words} values at {:?}", array.data)));
     }
@@ -239,10 +239,10 @@ pub(crate) fn give(
     } else {
         let gaps = array.stride != 0 && array.stride != array.columns.saturating_mul(view.dtype.bytes() as u64);
         let room = array.rows.saturating_mul(array.columns);
-        if dtype(array.type_)? != view.dtype || room < (view.rows * view.columns) as u64 || gaps {
+        if dtype(array.r#type)? != view.dtype || room < (view.rows * view.columns) as u64 || gaps {
             let expected =
                 format_args!("room for {} x {} values of {} without gaps", view.rows, view.columns, view.dtype);
-            let got = format_args!("{} x {} of {}", array.rows, array.columns, dtype(array.type_)?);
+            let got = format_args!("{} x {} of {}", array.rows, array.columns, dtype(array.r#type)?);
             return Err(Fault::new("array", expected, got));
         }
         if !(array.data as usize).is_multiple_of(view.dtype.bytes()) {
@@ -254,7 +254,7 @@ pub(crate) fn give(
         }
         copy(view.address, bytes, array.data, on_device(array.place)?, stream)?;
     }
-    array.type_ = type_number(view.dtype);
+    array.r#type = type_number(view.dtype);
     (array.rows, array.columns, array.stride) = (view.rows as u64, view.columns as u64, row as u64);
     crate::handle::fill(out, array)
 }

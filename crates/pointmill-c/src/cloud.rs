@@ -30,7 +30,7 @@ pub struct pointmill_field {
     /// Bytes from the beginning of the point.
     pub offset: u32,
     /// A pointmill_type; those of sensor_msgs/PointField have the same numbers.
-    pub type_: u32,
+    pub r#type: u32,
 }
 
 /// A view of a `sensor_msgs/PointCloud2`, or of what has points in the same way.
@@ -62,7 +62,7 @@ impl pointmill_cloud {
         let (point_step, intensity) = choice(&layouts, layout, "layout")?;
         let mut fields = [pointmill_field::default(); 16];
         for (field, offset) in fields.iter_mut().zip([0, 4, 8, 12]) {
-            *field = pointmill_field { offset, type_: if offset < 12 { f32_ } else { intensity } };
+            *field = pointmill_field { offset, r#type: if offset < 12 { f32_ } else { intensity } };
         }
         Ok(Self { struct_size: size_of::<Self>(), data, points, point_step, place, num_fields: 4, fields })
     }
@@ -73,7 +73,7 @@ impl pointmill_cloud {
         let expected = format_args!("3 to {MAX_FIELDS}");
         let fields = fields.ok_or_else(|| Fault::new("num_fields", expected, self.num_fields))?;
         let checked = fields.iter().map(|field| {
-            let (dtype, offset) = (dtype(field.type_)?, field.offset as usize);
+            let (dtype, offset) = (dtype(field.r#type)?, field.offset as usize);
             let fits = offset as u64 + dtype.bytes() as u64 <= self.point_step;
             let got = format_args!("{dtype} at offset {offset}");
             if fits {
@@ -198,8 +198,8 @@ unsafe fn number(at: *const u8, dtype: Dtype) -> f32 {
 
 /// Fills an array that has the points of a cloud.
 fn rows(cloud: &pointmill_cloud, of: Dtype, columns: u64, data: *mut c_void, to: *mut pointmill_array) -> Result<()> {
-    let type_ = TYPES.iter().position(|one| *one == of).map_or(0, |i| i as u32 + 1);
+    let r#type = TYPES.iter().position(|one| *one == of).map_or(0, |i| i as u32 + 1);
     let array = given(to).map_err(|fault| fault.about("array"))?;
     let stride = columns * of.bytes() as u64;
-    fill(to, pointmill_array { data, rows: cloud.points, columns, stride, type_, place: cloud.place, ..array })
+    fill(to, pointmill_array { data, rows: cloud.points, columns, stride, r#type, place: cloud.place, ..array })
 }
