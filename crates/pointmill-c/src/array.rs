@@ -136,7 +136,10 @@ pub(crate) fn counted(count: *const pointmill_array, stream: &Stream) -> Result<
     }
     let array = given(count).map_err(|fault| fault.about("count"))?;
     let words = array.rows.saturating_mul(array.columns);
-    if dtype(array.r#type)? != Dtype::U32 || words == 0 || array.data.is_null() || !array.data.cast::<u32>().is_aligned()
+    if dtype(array.r#type)? != Dtype::U32
+        || words == 0
+        || array.data.is_null()
+        || !array.data.cast::<u32>().is_aligned()
     {
         return Err(Fault::new("count", "a u32 or more", format_args!("{words} values at {:?}", array.data)));
     }

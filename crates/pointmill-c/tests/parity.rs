@@ -113,7 +113,7 @@ fn voxels_cells_and_orders_are_those_of_the_library() {
         given.max_voxels = 5000;
         let mut voxelizer = null_mut();
         ok(pointmill_voxelizer_create(shared(stream), &raw const given, Some(&mut voxelizer)));
-        ok(pointmill_voxelizer_run(own(voxelizer), &raw const floats(&points, 4).clone(), null(), 0));
+        ok(pointmill_voxelizer_run(own(voxelizer), &floats(&points, 4), null(), 0));
         let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
         assert_eq!(copied::<i32>(get, "coords"), expected.coords);
         assert_eq!(copied::<i32>(get, "num_points"), expected.num_points);
@@ -135,7 +135,7 @@ fn voxels_cells_and_orders_are_those_of_the_library() {
         given.grid_size = [0.5; 3];
         let (mut sampler, mut serializer) = (null_mut(), null_mut());
         ok(pointmill_grid_sampler_create(shared(stream), &raw const given, Some(&mut sampler)));
-        ok(pointmill_grid_sampler_run(own(sampler), &raw const floats(&points, 4).clone(), null(), 0));
+        ok(pointmill_grid_sampler_run(own(sampler), &floats(&points, 4), null(), 0));
         let get = |name, out| pointmill_grid_sampler_array(shared(sampler), name, out);
         let cells = sampled.report.cells;
         assert_eq!(copied::<u32>(get, "counts")[0] as usize, cells);
@@ -206,6 +206,8 @@ fn alignments_are_those_of_the_library() {
     let mut m = [0.0; 16];
     m.copy_from_slice(guess.matrix().as_flattened());
     let given = pointmill_pose { m };
+    // A matrix is made rigid where it comes in.
+    let guess = Pose::from_matrix(&guess.matrix()).unwrap();
     let stream = stream("cpu");
     let (map_array, scan_array) = (floats(&map, 4), floats(&scan, 4));
     // SAFETY: any bits are a value of it.
@@ -266,7 +268,7 @@ fn alignments_are_those_of_the_library() {
         // SAFETY: any bits are a value of it.
         let mut step: pointmill_step = unsafe { std::mem::zeroed() };
         step.struct_size = size_of_val(&step);
-        ok(pointmill_odometry_push(own(odometry), &raw const floats(sweep, 4).clone(), null(), &raw mut step));
+        ok(pointmill_odometry_push(own(odometry), &floats(sweep, 4), null(), &raw mut step));
         assert_eq!(step.world_from_sensor.m, *expected.world_from_sensor.matrix().as_flattened());
         assert_eq!(step.map_points as usize, expected.map_points);
     }
