@@ -87,7 +87,8 @@ pub(crate) fn list<'a, T: Copy>(pointer: *const T, count: u64, name: &str) -> Re
     if count == 0 {
         return Ok(&[]);
     }
-    let fits = usize::try_from(count).ok().filter(|count| count.saturating_mul(size_of::<T>()) <= isize::MAX as usize);
+    let fits =
+        usize::try_from(count).ok().filter(|count| isize::try_from(count.saturating_mul(size_of::<T>())).is_ok());
     let Some(count) = fits else { return Err(Fault::new(name, "a list that fits in memory", count)) };
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Fault::new(name, "an address that is aligned, of values", format_args!("{pointer:?}")));

@@ -161,7 +161,8 @@ pub extern "C" fn pointmill_pillar_encoder_run(
         let coords = lent(coords, Argument::Coords, stream)?;
         let slotted = lent_voxels.rows_of(row / slots)?;
         *shape = [0; 2];
-        (num_points.ints(Argument::NumPoints)?, coords.ints(Argument::Coords)?);
+        num_points.ints(Argument::NumPoints)?;
+        coords.ints(Argument::Coords)?;
         if slotted.stream().is_none() {
             worker.run(PillarPoints::new(slotted, slots, num_points.host(), coords.host())?, features)?;
         } else {

@@ -74,7 +74,7 @@ impl RawRows {
     pub unsafe fn lend(self, argument: Argument, stream: &Stream) -> Result<Lent> {
         let Self { address, dtype, rows, columns, stride, on_device } = self;
         let row = columns.saturating_mul(dtype.bytes());
-        let all = rows.checked_mul(stride.max(row)).filter(|&bytes| bytes <= isize::MAX as usize);
+        let all = rows.checked_mul(stride.max(row)).filter(|&bytes| isize::try_from(bytes).is_ok());
         let got = format_args!("{rows} rows of {columns}, {stride} bytes apart");
         ensure(all.is_some(), argument, "rows that fit in memory", got)?;
         let len = rows * columns;
