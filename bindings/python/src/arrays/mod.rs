@@ -18,7 +18,8 @@ use crate::files::Scan;
 use ::dlpark::ffi::DLDataType;
 use ::dlpark::python::ImportedDlpack;
 use ::numpy::PyUntypedArray;
-use pointmill::{Buffer, Device, Result, Rows, Stream, bf16, f16};
+use pointmill::interop::{Lent, RawRows};
+use pointmill::{Argument, Buffer, Device, Result, Rows, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::fmt;
@@ -110,6 +111,16 @@ impl Dtype {
     fn of_dlpack(dtype: DLDataType) -> Self {
         let known = Self::KNOWN.into_iter().find(|known| known.dlpack() == dtype);
         known.unwrap_or_else(|| Self::Other(format!("{dtype:?}")))
+    }
+
+    /// The library's name of a type of values.
+    const fn of_values(&self) -> pointmill::Dtype {
+        match self {
+            Self::F64 => pointmill::Dtype::F64,
+            Self::I32 => pointmill::Dtype::I32,
+            Self::I64 => pointmill::Dtype::I64,
+            other => other.of_library(),
+        }
     }
 
     /// The library's name of a type of features.
@@ -301,11 +312,6 @@ impl<'py> Array<'py> {
                 "an array with memory (in pointmill.torch are operators for tensors that torch traces or wraps)";
             return Err(value(self.name, expected, format_args!("one of shape {:?} at address 0", self.shape)));
         }
-        let place = match self.place {
-            Place::Cpu => Memory::Host { address: self.address, len },
-            Place::Cuda { .. } => Memory::on_device(&self.dtype, stream, self.address, len)
-                .map_err(|error| crate::errors::from_library(error, &[]))?,
-        };
         if len > 0 && !self.is_aligned() {
             return Err(value(
                 self.name,
@@ -313,9 +319,16 @@ impl<'py> Array<'py> {
                 format_args!("address {:#x}; pass a copy of it", self.address),
             ));
         }
+        let on_device = matches!(self.place, Place::Cuda { .. });
+        let raw = RawRows::packed(self.address, self.dtype.of_values(), len, 1, on_device);
+        // SAFETY: the array says that so many values of its type are there, and `Data` keeps it.
+        // That nobody writes to it meanwhile is for the caller to see to, as for every function of
+        // numpy that works without the lock of the interpreter. On a device, work that is under way
+        // when it is let go comes first on the stream, before whatever the array's library has done
+        // there with memory that it takes back.
+        let lent = unsafe { raw.lend(Argument::Values, stream) };
         Ok(Data {
-            memory: place,
-            dtype: self.dtype.clone(),
+            lent: lent.map_err(|error| crate::errors::from_library(error, &[]))?,
             _object: self.object.clone().unbind(),
             _lease: self.lease.clone(),
             finish: self.await_work.then(|| stream.clone()),
@@ -325,8 +338,7 @@ impl<'py> Array<'py> {
 
 /// The values of an array, which cannot go away before this does.
 pub(crate) struct Data {
-    memory: Memory,
-    dtype: Dtype,
+    lent: Lent,
     _object: Py<PyAny>,
     _lease: Option<Arc<ImportedDlpack>>,
     /// What is to be done before the array may be let go.
@@ -342,79 +354,20 @@ impl Drop for Data {
     }
 }
 
-enum Memory {
-    Host { address: usize, len: usize },
-    F16(Buffer<f16>),
-    Bf16(Buffer<bf16>),
-    F32(Buffer<f32>),
-    F64(Buffer<f64>),
-    I32(Buffer<i32>),
-}
-
-impl Memory {
-    fn on_device(dtype: &Dtype, stream: &Stream, address: usize, len: usize) -> Result<Self> {
-        let address = address as u64;
-        // SAFETY: the array says that so many values of its type are there, and `Data` keeps it.
-        // Work that is under way when it is let go comes first on the stream, before whatever the
-        // array's library has done there with memory that it takes back.
-        unsafe {
-            Ok(match dtype {
-                Dtype::F16 => Self::F16(Buffer::from_raw_cuda(stream, address, len)?),
-                Dtype::Bf16 => Self::Bf16(Buffer::from_raw_cuda(stream, address, len)?),
-                Dtype::F64 => Self::F64(Buffer::from_raw_cuda(stream, address, len)?),
-                Dtype::I32 => Self::I32(Buffer::from_raw_cuda(stream, address, len)?),
-                _ => Self::F32(Buffer::from_raw_cuda(stream, address, len)?),
-            })
-        }
-    }
-}
-
 impl Data {
-    /// The values on the host.
-    fn host<T: bytemuck::Pod>(&self, address: usize, len: usize) -> &[T] {
-        if len == 0 {
-            return &[];
-        }
-        // SAFETY: the array says that so many values of its type are there; address and type were
-        // checked, and `self` keeps it alive. That nobody writes to it meanwhile is for the caller
-        // to see to, as for every function of numpy that works without the lock of the interpreter.
-        unsafe { std::slice::from_raw_parts(address as *const T, len) }
-    }
-
     /// The values of an array on the host.
     pub(crate) fn on_host<T: bytemuck::Pod>(&self) -> &[T] {
-        match &self.memory {
-            Memory::Host { address, len } => self.host(*address, *len),
-            _ => unreachable!("the place was checked"),
-        }
+        self.lent.host()
     }
 
     /// The values as operators take them, in rows of so many.
     pub(crate) fn rows(&self, columns: usize) -> Result<Rows<'_>> {
-        let rows = |len: usize| len / columns.max(1);
-        match &self.memory {
-            Memory::Host { address, len } => match self.dtype {
-                Dtype::F16 => Rows::new::<f16>(self.host(*address, *len), columns),
-                Dtype::Bf16 => Rows::new::<bf16>(self.host(*address, *len), columns),
-                Dtype::F64 => Rows::new::<f64>(self.host(*address, *len), columns),
-                _ => Rows::new::<f32>(self.host(*address, *len), columns),
-            },
-            Memory::F16(b) => Rows::on_device(b, rows(b.len()), columns),
-            Memory::Bf16(b) => Rows::on_device(b, rows(b.len()), columns),
-            Memory::F32(b) => Rows::on_device(b, rows(b.len()), columns),
-            Memory::F64(b) => Rows::on_device(b, rows(b.len()), columns),
-            Memory::I32(_) => unreachable!("the type was checked"),
-        }
+        self.lent.rows_of(columns)
     }
 
     /// A buffer of whole numbers: over those of the device, for as long as this lives, or a copy of
     /// the host's.
     pub(crate) fn whole_numbers(&self, stream: &Stream) -> Result<Buffer<i32>> {
-        match &self.memory {
-            // SAFETY: the values of this array, which the caller keeps.
-            Memory::I32(b) => unsafe { Buffer::from_raw_cuda(stream, b.device_pointer(), b.len()) },
-            Memory::Host { address, len } => stream.upload(self.host(*address, *len)),
-            _ => unreachable!("the type was checked"),
-        }
+        self.lent.ints_on(stream)
     }
 }

@@ -24,14 +24,15 @@ impl NdtGrid {
     pub fn differences(&self, other: &Self) -> Result<Vec<&'static str>> {
         let (a, b) = (self.read()?, other.read()?);
         let report = (a.report != b.report).then_some("report");
-        Ok(crate::differences(&Named(&a), &Named(&b)).into_iter().chain(report).collect())
+        Ok(crate::differences(&NamedCells(&a), &NamedCells(&b)).into_iter().chain(report).collect())
     }
 }
 
 /// The arrays of cells by the names that files have for them. Matrices are their six entries.
-struct Named<'a>(&'a NdtCells);
+#[derive(Debug)]
+pub struct NamedCells<'a>(pub &'a NdtCells);
 
-impl NamedArrays for Named<'_> {
+impl NamedArrays for NamedCells<'_> {
     fn arrays(&self) -> Vec<(&'static str, ArrayView<'_>)> {
         let (cells, v) = (self.0, self.0.len());
         vec![

@@ -51,6 +51,8 @@ mod tests;
 
 pub use align::{NdtAlignParams, NdtRegistration, NdtRegularization};
 pub use builder::{NdtBuilder, ndt_grid};
+#[doc(hidden)]
+pub use difference::NamedCells;
 pub use fit::NdtFit;
 pub use grid::{NdtGrid, Neighbourhood};
 pub use moments::NdtMoments;

@@ -188,6 +188,27 @@ impl Sampled {
         self.capacity
     }
 
+    /// `[capacity, 3]`: the cells x, y, z. The buffer can be longer.
+    pub const fn grid_coord(&self) -> &Buffer<i32> {
+        &self.coords
+    }
+
+    /// `[capacity]`: the item of each cell. The buffer can be longer.
+    pub const fn batch(&self) -> &Buffer<i32> {
+        &self.batch
+    }
+
+    /// Words: cells, cells beyond the capacity, points that are not finite, points outside, points of
+    /// cells beyond the capacity.
+    pub const fn counts(&self) -> &Buffer<u32> {
+        &self.counts
+    }
+
+    /// How many points there were, N.
+    pub const fn num_points_in(&self) -> usize {
+        self.points
+    }
+
     /// `[capacity]`: the point of each cell that is taken. The buffer can be longer.
     pub const fn rows(&self) -> &Buffer<i32> {
         &self.rows

@@ -1,4 +1,5 @@
-//! What bindings need and nobody else: results in the caller's memory, addresses on the device,
+//! What bindings need and nobody else: arguments in the caller's memory ([`RawRows`]), results
+//! there, addresses on the device,
 //! gradients of results that were made earlier, and reductions by row numbers of the caller's
 //! ([`RowLists`]).
 //!
@@ -7,7 +8,12 @@
 //! ([`voxelize_into`], [`roi_pool_into`]), or takes what the operator made without a copy
 //! ([`exchange_voxels`], [`exchange_pooled`]).
 
+mod raw;
+
+pub use raw::{Lent, RawRows};
+
 pub use crate::arrays::{ArrayName, ArraySpec, Arrays, Shape};
+pub use crate::ndt::NamedCells;
 pub use crate::scatter::{Reduction, RowLists, RowNumber, Scattered, spread};
 
 use crate::roi_pool::{PoolMode, RoiArray, RoiPooled, RoiPooler, Scene};

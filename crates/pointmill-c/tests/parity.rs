@@ -1,0 +1,431 @@
+//! Calls through C give the bytes of the library, and bad ones a status.
+
+use pointmill::boxes::{Candidates, NmsParams, nms};
+use pointmill::icp::IcpParams;
+use pointmill::ndt::{NdtMoments, NdtParams};
+use pointmill::registration::global::{RegisterParams, register};
+use pointmill::roi_pool::{RoiPoolParams, Scene, roi_pool};
+use pointmill::sparse::{GridSampleParams, SerializeParams, grid_sample, serialize};
+use pointmill::voxelize::{Outputs, VoxelizeParams, voxelize};
+use pointmill::{Device, Pose, Rows};
+use pointmill_c::*;
+use pointmill_slam::odometry::{Odometry, OdometryParams};
+use std::ffi::{CStr, CString, c_void};
+use std::ptr::{null, null_mut};
+
+const OK: pointmill_status = pointmill_status::POINTMILL_OK;
+const REFUSED: pointmill_status = pointmill_status::POINTMILL_ARGUMENT;
+
+fn message() -> String {
+    // SAFETY: the text of this thread, until its next failure.
+    unsafe { CStr::from_ptr(pointmill_last_message()) }.to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn ok(status: pointmill_status) {
+    assert_eq!(status, OK, "{}", message());
+}
+
+fn stream(name: &str) -> *mut pointmill_stream {
+    let (mut stream, name) = (null_mut(), CString::new(name).unwrap());
+    ok(pointmill_stream_create(name.as_ptr(), Some(&mut stream)));
+    stream
+}
+
+/// A handle as the functions take it.
+fn shared<'a, T>(handle: *mut T) -> Option<&'a T> {
+    // SAFETY: each test destroys its handles at its end.
+    unsafe { handle.as_ref() }
+}
+
+fn own<'a, T>(handle: *mut T) -> Option<&'a mut T> {
+    // SAFETY: as above, and each test is one thread.
+    unsafe { handle.as_mut() }
+}
+
+fn ended<T>(handle: *mut T) -> Option<Box<T>> {
+    // SAFETY: a handle came from a box.
+    (!handle.is_null()).then(|| unsafe { Box::from_raw(handle) })
+}
+
+fn array<T>(values: &[T], columns: usize, r#type: pointmill_type) -> pointmill_array {
+    pointmill_array {
+        data: values.as_ptr().cast_mut().cast(),
+        rows: (values.len() / columns) as u64,
+        columns: columns as u64,
+        r#type: r#type as u32,
+        ..pointmill_array::new()
+    }
+}
+
+fn floats(values: &[f32], columns: usize) -> pointmill_array {
+    array(values, columns, pointmill_type::POINTMILL_F32)
+}
+
+/// An array of a result, copied to the host.
+fn copied<T: Copy + Default>(
+    mut get: impl FnMut(*const std::ffi::c_char, *mut pointmill_array) -> pointmill_status,
+    name: &str,
+) -> Vec<T> {
+    let (name, mut view) = (CString::new(name).unwrap(), pointmill_array::new());
+    ok(get(name.as_ptr(), &raw mut view));
+    let mut values = vec![T::default(); (view.rows * view.columns) as usize];
+    let mut out = pointmill_array { data: values.as_mut_ptr().cast(), place: 0, ..view };
+    if !values.is_empty() {
+        ok(get(name.as_ptr(), &raw mut out));
+    }
+    values
+}
+
+/// Points of a street: a floor, walls and posts.
+fn street(n: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1u64 << 24) as f32
+    };
+    let mut points = Vec::new();
+    for i in 0..n {
+        let (a, b, c) = (next() * 60.0 - 30.0, next() * 20.0 - 10.0, next() * 4.0);
+        match i % 4 {
+            0 | 1 => points.extend([a, b, 0.02 * c, 0.5]),
+            2 => points.extend([a, if b > 0.0 { 10.0 } else { -9.0 }, c, 0.25]),
+            _ => points.extend([(a / 7.0).round() * 7.0 + 0.1 * b.sin(), 6.0 + 0.1 * b.cos(), c, 0.75]),
+        }
+    }
+    points
+}
+
+#[test]
+fn voxels_cells_and_orders_are_those_of_the_library() {
+    let points = street(20_000, 1);
+    for (name, device) in [("cpu", Device::cpu()), ("twin", Device::twin())] {
+        let stream = stream(name);
+        let params = VoxelizeParams {
+            max_voxels: 5000,
+            outputs: Outputs { padded: true, ..Outputs::default() },
+            ..VoxelizeParams::default()
+        };
+        let expected = voxelize(Rows::f32(&points, 4).unwrap(), &params, &device).unwrap().read().unwrap();
+        // SAFETY: any bits are a value of it.
+        let mut given: pointmill_voxelize_params = unsafe { std::mem::zeroed() };
+        ok(pointmill_voxelize_params_init(&raw mut given));
+        given.max_voxels = 5000;
+        let mut voxelizer = null_mut();
+        ok(pointmill_voxelizer_create(shared(stream), &raw const given, Some(&mut voxelizer)));
+        ok(pointmill_voxelizer_run(own(voxelizer), &floats(&points, 4), null(), 0));
+        let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
+        assert_eq!(copied::<i32>(get, "coords"), expected.coords);
+        assert_eq!(copied::<i32>(get, "num_points"), expected.num_points);
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&copied::<f32>(get, "voxels")), bits(expected.voxels.as_ref().unwrap()));
+        assert_eq!(copied::<i32>(get, "point_to_voxel"), *expected.point_to_voxel.as_ref().unwrap());
+        let report = expected.report;
+        let counted = copied::<u32>(get, "counts");
+        assert_eq!(counted[..2], [report.voxels as u32, report.voxels_found as u32]);
+        pointmill_voxelizer_destroy(ended(voxelizer));
+
+        let sampled = grid_sample(Rows::f32(&points, 4).unwrap(), &GridSampleParams::new([0.5; 3]), &device).unwrap();
+        let serialize_params = SerializeParams { depth: Some(9), ..SerializeParams::default() };
+        let order = serialize(sampled.cells().unwrap(), &serialize_params, &device).unwrap().read().unwrap();
+        let sampled = sampled.read().unwrap();
+        // SAFETY: as above.
+        let mut given: pointmill_grid_sample_params = unsafe { std::mem::zeroed() };
+        ok(pointmill_grid_sample_params_init(&raw mut given));
+        given.grid_size = [0.5; 3];
+        let (mut sampler, mut serializer) = (null_mut(), null_mut());
+        ok(pointmill_grid_sampler_create(shared(stream), &raw const given, Some(&mut sampler)));
+        ok(pointmill_grid_sampler_run(own(sampler), &floats(&points, 4), null(), 0));
+        let get = |name, out| pointmill_grid_sampler_array(shared(sampler), name, out);
+        let cells = sampled.report.cells;
+        assert_eq!(copied::<u32>(get, "counts")[0] as usize, cells);
+        assert_eq!(copied::<i32>(get, "grid_coord")[..3 * cells], sampled.grid_coord);
+        assert_eq!(copied::<i32>(get, "inverse"), sampled.inverse);
+        let view = |name: &CStr| {
+            let mut view = pointmill_array::new();
+            ok(get(name.as_ptr(), &raw mut view));
+            view
+        };
+        // SAFETY: as above.
+        let mut given: pointmill_serialize_params = unsafe { std::mem::zeroed() };
+        ok(pointmill_serialize_params_init(&raw mut given));
+        given.depth = 9;
+        ok(pointmill_serializer_create(shared(stream), &raw const given, Some(&mut serializer)));
+        let (coords, batch, count) = (view(c"grid_coord"), view(c"batch"), view(c"counts"));
+        ok(pointmill_serializer_run(own(serializer), &raw const coords, &raw const batch, 1, &raw const count));
+        let get = |name, out| pointmill_serializer_array(shared(serializer), name, out);
+        let (all, room) = (copied::<u32>(get, "order"), points.len() / 4);
+        for k in 0..4 {
+            assert_eq!(all[k * room..][..cells], order.order[k * cells..][..cells], "{name}, order {k}");
+        }
+        pointmill_serializer_destroy(ended(serializer));
+        pointmill_grid_sampler_destroy(ended(sampler));
+        pointmill_stream_destroy(ended(stream));
+    }
+}
+
+#[test]
+fn boxes_and_pooling_are_those_of_the_library() {
+    let boxes: Vec<f32> =
+        (0..40).flat_map(|i| [(i % 10) as f32 * 1.5, (i / 10) as f32, 0.0, 4.0, 2.0, 1.5, i as f32 * 0.1]).collect();
+    let scores: Vec<f32> = (0..40).map(|i| ((i * 7) % 40) as f32 / 40.0).collect();
+    let points = street(4000, 2);
+    let xyz: Vec<f32> = points.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+    let features: Vec<f32> = points.chunks_exact(4).map(|p| p[3] * p[0]).collect();
+    let (rows, points) = (Rows::new(&boxes, 7).unwrap(), Rows::new(&xyz, 3).unwrap());
+    let candidates = Candidates::new(rows, Rows::new(&scores, 1).unwrap());
+    let expected = nms(candidates, &NmsParams::default(), &Device::cpu()).unwrap().read().unwrap();
+    let pooled =
+        roi_pool(Scene::new(rows, points), Rows::new(&features, 1).unwrap(), &RoiPoolParams::default(), &Device::cpu());
+    let pooled = pooled.unwrap().read().unwrap();
+    for name in ["cpu", "twin"] {
+        let (stream, mut suppressor, mut pooler) = (stream(name), null_mut(), null_mut());
+        let (boxes, scores) = (floats(&boxes, 7), floats(&scores, 1));
+        ok(pointmill_suppressor_create(shared(stream), null(), Some(&mut suppressor)));
+        ok(pointmill_suppressor_run(own(suppressor), &raw const boxes, &raw const scores, null(), null(), 0));
+        let get = |name, out| pointmill_suppressor_array(shared(suppressor), name, out);
+        let kept = copied::<i32>(get, "num_kept")[0] as usize;
+        assert_eq!(copied::<i32>(get, "rows")[..kept], expected.rows);
+        pointmill_suppressor_destroy(ended(suppressor));
+        let (xyz, features) = (floats(&xyz, 3), floats(&features, 1));
+        ok(pointmill_roi_pooler_create(shared(stream), null(), Some(&mut pooler)));
+        ok(pointmill_roi_pooler_run(own(pooler), &raw const boxes, &raw const xyz, &raw const features));
+        let get = |name, out| pointmill_roi_pooler_array(shared(pooler), name, out);
+        assert_eq!(pointmill::AnyArray::F32(copied(get, "pooled")), pooled.pooled);
+        assert_eq!(copied::<i32>(get, "argmax"), *pooled.argmax.as_ref().unwrap());
+        pointmill_roi_pooler_destroy(ended(pooler));
+        pointmill_stream_destroy(ended(stream));
+    }
+}
+
+#[test]
+fn alignments_are_those_of_the_library() {
+    let (map, scan) = (street(30_000, 3), street(6_000, 4));
+    let (of_map, of_scan) = (Rows::f32(&map, 4).unwrap(), Rows::f32(&scan, 4).unwrap());
+    let guess = Pose::from_xyzrpy([0.3, -0.2, 0.0, 0.0, 0.0, 0.02]).unwrap();
+    let mut m = [0.0; 16];
+    m.copy_from_slice(guess.matrix().as_flattened());
+    let given = pointmill_pose { m };
+    // A matrix is made rigid where it comes in.
+    let guess = Pose::from_matrix(&guess.matrix()).unwrap();
+    let stream = stream("cpu");
+    let (map_array, scan_array) = (floats(&map, 4), floats(&scan, 4));
+    // SAFETY: any bits are a value of it.
+    let mut found: pointmill_registration = unsafe { std::mem::zeroed() };
+    found.struct_size = size_of_val(&found);
+
+    let mut moments = NdtMoments::new(2.0).unwrap();
+    moments.add(of_map).unwrap();
+    let cells = moments.finish(&NdtParams::default()).unwrap();
+    let (mut sums, mut tile, mut grid) = (null_mut(), null_mut(), null_mut());
+    ok(pointmill_ndt_moments_create(2.0, None, Some(&mut sums)));
+    ok(pointmill_ndt_moments_create(2.0, None, Some(&mut tile)));
+    ok(pointmill_ndt_moments_add(own(sums), &raw const map_array));
+    ok(pointmill_ndt_moments_add(own(tile), &raw const scan_array));
+    ok(pointmill_ndt_moments_merge(own(sums), shared(tile)));
+    ok(pointmill_ndt_moments_subtract(own(sums), shared(tile)));
+    ok(pointmill_ndt_grid_create(shared(stream), shared(sums), null(), Some(&mut grid)));
+    assert_eq!(pointmill_ndt_grid_len(shared(grid)) as usize, cells.report.voxels);
+    let get = |name, out| pointmill_ndt_grid_array(own(grid), name, out);
+    assert_eq!(copied::<f64>(get, "mean"), cells.mean.as_flattened());
+    assert_eq!(copied::<f64>(get, "inv_covariance"), cells.inverse.as_flattened());
+    let library = pointmill::ndt::NdtGrid::from_cells(cells, *moments.lattice(), &Device::cpu().stream().unwrap());
+    let expected = &library.unwrap().align(of_scan, &[guess], &Default::default()).unwrap()[0];
+    ok(pointmill_ndt_grid_align(shared(grid), &raw const scan_array, &raw const given, 1, null(), &raw mut found));
+    assert_eq!(found.target_from_source.m, *expected.target_from_source.matrix().as_flattened());
+    assert_eq!(
+        (found.nvtl, found.score, found.iterations),
+        (expected.fit.nvtl, expected.fit.score, expected.iterations as u64)
+    );
+    pointmill_ndt_grid_destroy(ended(grid));
+    pointmill_ndt_moments_destroy(ended(tile));
+    pointmill_ndt_moments_destroy(ended(sums));
+
+    let expected = pointmill::icp::align(of_scan, of_map, &guess, &IcpParams::default(), &Device::cpu()).unwrap();
+    let mut target = null_mut();
+    ok(pointmill_icp_target_create(shared(stream), &raw const map_array, null(), Some(&mut target)));
+    ok(pointmill_icp_target_align(shared(target), &raw const scan_array, Some(&given), &raw mut found));
+    assert_eq!(found.target_from_source.m, *expected.target_from_source.matrix().as_flattened());
+    assert_eq!((found.pairs, found.inlier_rmse), (expected.fit.num_inliers as u64, expected.fit.inlier_rmse));
+    pointmill_icp_target_destroy(ended(target));
+
+    let expected = register(of_scan, of_map, &RegisterParams::default(), &Device::cpu()).unwrap();
+    let mut target = null_mut();
+    // SAFETY: any bits are a value of it.
+    let mut registered: pointmill_registered = unsafe { std::mem::zeroed() };
+    registered.struct_size = size_of_val(&registered);
+    ok(pointmill_register_target_create(shared(stream), &raw const map_array, null(), Some(&mut target)));
+    ok(pointmill_register_target_register(shared(target), &raw const scan_array, &raw mut registered));
+    assert_eq!(registered.target_from_source.m, *expected.target_from_source.matrix().as_flattened());
+    assert_eq!((registered.matches, registered.margin), (expected.matches as u64, expected.margin));
+    pointmill_register_target_destroy(ended(target));
+
+    let mut library = Odometry::new(&Device::cpu().stream().unwrap(), &OdometryParams::default()).unwrap();
+    let mut odometry = null_mut();
+    ok(pointmill_odometry_create(shared(stream), null(), Some(&mut odometry)));
+    for sweep in [&map, &scan] {
+        let expected = library.push(Rows::f32(sweep, 4).unwrap(), None).unwrap();
+        // SAFETY: any bits are a value of it.
+        let mut step: pointmill_step = unsafe { std::mem::zeroed() };
+        step.struct_size = size_of_val(&step);
+        ok(pointmill_odometry_push(own(odometry), &floats(sweep, 4), null(), &raw mut step));
+        assert_eq!(step.world_from_sensor.m, *expected.world_from_sensor.matrix().as_flattened());
+        assert_eq!(step.map_points as usize, expected.map_points);
+    }
+    pointmill_odometry_destroy(ended(odometry));
+    pointmill_stream_destroy(ended(stream));
+}
+
+#[test]
+fn bad_calls_are_statuses() {
+    let points = street(100, 5);
+    let (stream, good) = (stream("cpu"), floats(&points, 4));
+    let mut voxelizer: *mut pointmill_voxelizer = null_mut();
+    let create = |params: *const pointmill_voxelize_params, out: &mut *mut pointmill_voxelizer| {
+        pointmill_voxelizer_create(shared(stream), params, Some(out))
+    };
+    assert_eq!(pointmill_voxelizer_create(None, null(), Some(&mut voxelizer)), REFUSED);
+    assert_eq!(message(), "stream: expected a handle, got null");
+    assert_eq!(pointmill_voxelizer_create(shared(stream), null(), None), REFUSED);
+    // SAFETY: any bits are a value of it.
+    let mut params: pointmill_voxelize_params = unsafe { std::mem::zeroed() };
+    assert_eq!(create(&raw const params, &mut voxelizer), REFUSED);
+    assert!(message().contains("struct_size"), "{}", message());
+    ok(pointmill_voxelize_params_init(&raw mut params));
+    params.order = 7;
+    assert_eq!(create(&raw const params, &mut voxelizer), REFUSED);
+    assert_eq!(message(), "order: expected 0 to 1, got 7");
+    let odd = (&raw const params).wrapping_byte_add(1);
+    assert_eq!(create(odd, &mut voxelizer), REFUSED);
+    assert!(message().contains("aligned") && voxelizer.is_null());
+
+    ok(create(null(), &mut voxelizer));
+    let run = |array: *const pointmill_array| pointmill_voxelizer_run(own(voxelizer), array, null(), 0);
+    let byte = |by: usize| (good.data as usize + by) as *mut c_void;
+    let cases = [
+        (pointmill_array { struct_size: 8, ..good }, "struct_size"),
+        (pointmill_array { data: null_mut(), ..good }, "null"),
+        (pointmill_array { data: byte(2), rows: 10, ..good }, "aligned"),
+        (pointmill_array { rows: u64::MAX, ..good }, "fit in memory"),
+        (pointmill_array { r#type: 99, ..good }, "pointmill_type"),
+        (pointmill_array { r#type: 8, rows: 50, ..good }, "f32"),
+        (pointmill_array { place: 1, ..good }, "GPU"),
+        (pointmill_array { place: 9, ..good }, "place"),
+        (pointmill_array { stride: 4, ..good }, "row to row"),
+        (pointmill_array { columns: 2, ..good }, "columns"),
+    ];
+    for (array, expected) in cases {
+        assert_eq!(run(&raw const array), REFUSED);
+        assert!(message().contains(expected), "{expected}: {}", message());
+    }
+    assert_eq!(run(null()), REFUSED);
+    ok(run(&raw const good));
+    let splits = [0u64, 101];
+    assert_eq!(pointmill_voxelizer_run(own(voxelizer), &raw const good, splits.as_ptr(), 2), REFUSED);
+    ok(run(&raw const good));
+    let mut short = floats(&points, 4);
+    assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"voxels".as_ptr(), &raw mut short), REFUSED);
+    assert!(message().contains("room for"), "{}", message());
+    assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"nothing".as_ptr(), &raw mut short), REFUSED);
+    assert!(message().starts_with("name: expected coords, "), "{}", message());
+    pointmill_voxelizer_destroy(ended(voxelizer));
+    pointmill_voxelizer_destroy(None);
+
+    // Memory that nobody has.
+    // SAFETY: any bits are a value of it.
+    let mut given: pointmill_grid_sample_params = unsafe { std::mem::zeroed() };
+    ok(pointmill_grid_sample_params_init(&raw mut given));
+    given.capacity = (1 << 30) - 1;
+    let mut sampler = null_mut();
+    ok(pointmill_grid_sampler_create(shared(stream), &raw const given, Some(&mut sampler)));
+    pointmill_grid_sampler_destroy(ended(sampler));
+    pointmill_stream_destroy(ended(stream));
+    let mut none = null_mut();
+    assert_eq!(pointmill_stream_create(c"gpu".as_ptr(), Some(&mut none)), REFUSED);
+    assert!(none.is_null());
+}
+
+#[test]
+fn clouds_of_messages_are_read_in_place_or_copied() {
+    // Two points of XYZIRC.
+    let mut bytes = Vec::new();
+    for i in 0..2u8 {
+        [1.0f32, 2.0, 3.0].iter().for_each(|x| bytes.extend((x + f32::from(i)).to_le_bytes()));
+        bytes.extend([200 + i, 1, 7, 0]);
+    }
+    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    // SAFETY: any bits are a value of it.
+    let mut cloud: pointmill_cloud = unsafe { std::mem::zeroed() };
+    ok(pointmill_cloud_of_layout(&raw mut cloud, 1, words.as_ptr().cast(), 2, 0));
+    let mut array = pointmill_array::new();
+    ok(pointmill_cloud_points(&raw const cloud, &raw mut array));
+    assert_eq!((array.data as usize, array.rows, array.columns), (words.as_ptr() as usize, 2, 4));
+    let mut memory = [0.0f32; 8];
+    assert_eq!(pointmill_cloud_rows(&raw const cloud, memory.as_mut_ptr(), 7, &raw mut array), REFUSED);
+    ok(pointmill_cloud_rows(&raw const cloud, memory.as_mut_ptr(), 8, &raw mut array));
+    assert_eq!(memory, [1.0, 2.0, 3.0, 200.0, 2.0, 3.0, 4.0, 201.0]);
+    cloud.fields[3].offset = 16;
+    assert_eq!(pointmill_cloud_rows(&raw const cloud, memory.as_mut_ptr(), 8, &raw mut array), REFUSED);
+}
+
+#[test]
+fn threads_give_the_bytes_of_one() {
+    let points = street(500, 6);
+    let run = || {
+        let (stream, mut voxelizer) = (stream("cpu:1"), null_mut());
+        // SAFETY: any bits are a value of it.
+        let mut params: pointmill_voxelize_params = unsafe { std::mem::zeroed() };
+        ok(pointmill_voxelize_params_init(&raw mut params));
+        params.max_voxels = 300;
+        ok(pointmill_voxelizer_create(shared(stream), &raw const params, Some(&mut voxelizer)));
+        let all = (0..1000).map(|i| {
+            let part = floats(&points[4 * (i % 100)..], 4);
+            ok(pointmill_voxelizer_run(own(voxelizer), &raw const part, null(), 0));
+            let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
+            copied::<f32>(get, "mean").iter().fold(0u64, |sum, x| sum.rotate_left(5) ^ u64::from(x.to_bits()))
+        });
+        let all: Vec<u64> = all.collect();
+        pointmill_voxelizer_destroy(ended(voxelizer));
+        pointmill_stream_destroy(ended(stream));
+        all
+    };
+    let expected = run();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn recordings_give_what_plain_calls_give() {
+    let points = street(2000, 7);
+    let (stream, mut voxelizer) = (stream("twin"), null_mut());
+    ok(pointmill_voxelizer_create(shared(stream), null(), Some(&mut voxelizer)));
+    let of_twin = Device::twin().stream().unwrap().upload(&points).unwrap();
+    let input = pointmill_array { data: of_twin.device_pointer() as *mut c_void, place: 1, ..floats(&points, 4) };
+    ok(pointmill_voxelizer_run(own(voxelizer), &raw const input, null(), 0));
+    let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
+    let expected = copied::<i32>(get, "coords");
+    struct Work(*mut pointmill_voxelizer, pointmill_array);
+    extern "C" fn again(data: *mut c_void) -> pointmill_status {
+        // SAFETY: the work below, which outlives the recording.
+        let work = unsafe { &*data.cast::<Work>() };
+        pointmill_voxelizer_run(own(work.0), &raw const work.1, null(), 0)
+    }
+    let (mut work, mut graph) = (Work(voxelizer, input), null_mut());
+    ok(pointmill_stream_capture(shared(stream), Some(again), (&raw mut work).cast(), Some(&mut graph)));
+    for _ in 0..10 {
+        ok(pointmill_graph_launch(own(graph)));
+        assert_eq!(copied::<i32>(get, "coords"), expected);
+    }
+    // What a recording refuses is told as the call within tells it.
+    work.1 = floats(&points, 4);
+    let mut none = null_mut();
+    assert_eq!(pointmill_stream_capture(shared(stream), Some(again), (&raw mut work).cast(), Some(&mut none)), REFUSED);
+    assert!(message().contains("host slice") && none.is_null(), "{}", message());
+    pointmill_graph_destroy(ended(graph));
+    pointmill_voxelizer_destroy(ended(voxelizer));
+    pointmill_stream_destroy(ended(stream));
+}
