@@ -12,7 +12,8 @@ function start() {
 }
 
 function heard(data) {
-  if (data.ready && !runs) say("The program is loaded.");
+  // What a run said stays, when the program is loaded anew after it.
+  if (data.ready && !runs && !document.body.dataset.state) say("The program is loaded.");
   if (data.text) {
     say(data.text);
     $("progress").value = data.progress;
