@@ -120,6 +120,9 @@ $("drop").ondrop = async (event) => {
   $("drop").classList.remove("over");
   run(await dropped(event.dataTransfer.items));
 };
-window.onbeforeunload = (event) => runs && event.preventDefault();
+// Any answer but none asks the reader.
+window.onbeforeunload = (event) => {
+  if (runs) event.preventDefault();
+};
 chosen();
 start();
