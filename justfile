@@ -10,7 +10,7 @@ _list:
 test *args:
     cargo test --workspace {{ args }}
 
-# The documentation as a site in target/site, with live pages if the command is built; --rust adds the Rust reference
+# The documentation as a site in target/site, with live pages if the command is built, and with "Try it" after `just wasm`; --rust adds the Rust reference
 site *args:
     site/build {{ args }}
     python3 site/check.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the built site: links, anchors and images; and in headless Chromium the console, the width on a phone, and the search.
+"""Checks the built site: links, anchors and images; and in headless Chromium the console, the width on a phone, the search, and "Try it".
 
     python3 check.py [SITE] [--chromium CHROMIUM] [--keep FOLDER]
 
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "crates/pointmill-cli/tests"))
 from browser import Browser  # noqa: E402
 
 # Shown by --keep.
-SHOWN = ["index", "voxelize", "reference/python", "live", "gallery", "results", "same_bits"]
+SHOWN = ["index", "try", "voxelize", "reference/python", "live", "notebooks/odometry", "notebooks/second_stage", "gallery", "results", "same_bits"]
 SEARCHED = {"max_voxels": "voxelize", "downsample": "downsample"}
 
 
@@ -122,6 +122,21 @@ def look(browser, base, names):
     return wrong
 
 
+def compute(browser, base):
+    """Return what is wrong with the page that computes: it opens, and finds the way of the built-in drive."""
+    visit(browser, base + "try.html")
+    inside = "document.querySelector('iframe.try').contentWindow"
+    try:
+        browser.wait(f"{inside}.document.getElementById('message')?.textContent === 'The program is loaded.'", 30)
+        browser.js(f"{inside}.document.getElementById('drive').click()")
+        browser.wait(f"{inside}.document.body.dataset.state === 'done'", 120)
+    except TimeoutError:
+        return [f"try.html: no result, but {browser.js(f'{inside}.document.body.innerText')}", *complaints(browser)]
+    sums = browser.js(f"{inside}.results.map(one => one.sha256)")
+    wrong = [] if len(sums) == 1 and len(sums[0]) == 64 else [f"try.html: expected one SHA-256, got {sums}"]
+    return wrong + [f"try.html: {text}" for text in complaints(browser)]
+
+
 def show(browser, base, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for scheme in ("light", "dark"):
@@ -138,6 +153,8 @@ def show(browser, base, folder):
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript", ".wasm": "application/wasm"}
+
     def log_message(self, *_):
         pass
 
@@ -149,7 +166,7 @@ def main():
     arguments.add_argument("--keep", type=pathlib.Path)
     given = arguments.parse_args()
     site = given.site.resolve()
-    pages = sorted(path for path in site.rglob("*.html") if path.relative_to(site).parts[0] not in ("live", "rust"))
+    pages = sorted(path for path in site.rglob("*.html") if path.relative_to(site).parts[0] not in ("live", "rust", "try"))
     if len(pages) < 40:
         sys.exit(f"{site}: expected a site of at least 40 pages, got {len(pages)}")
     wrong = links(site, pages)
@@ -162,6 +179,10 @@ def main():
             try:
                 browser.call("Log.enable")
                 wrong += look(browser, base, [path.relative_to(site).as_posix() for path in pages if path.name != "404.html"])
+                if (site / "try.html").exists():
+                    wrong += compute(browser, base)
+                else:
+                    print("skipped the page that computes: it was not built")
                 if given.keep:
                     show(browser, base, given.keep)
             finally:

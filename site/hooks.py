@@ -1,6 +1,8 @@
 """Makes the pages of the site from the files that GitHub shows: the front matter of README.md is the home page, files beside
-docs/ become pages, and links between them lead where they lead on GitHub."""
+docs/ and notebooks become pages, and links between them lead where they lead on GitHub."""
 
+import base64
+import json
 import os
 import posixpath
 import re
@@ -23,6 +25,35 @@ OWN = {"reference/python.md": HERE / "python.md", "reference/rust.md": HERE / "r
 LINK = re.compile(r"(\]\()([^)\s#]*)(#[^)\s]*)?(\))")
 FENCE = re.compile(r"^( *```[^\n]*\n.*?^ *```)", re.M | re.S)
 LIVE = os.environ.get("POINTMILL_LIVE")
+# The page that computes, with all it needs; made by `just wasm`.
+TRY = ROOT / "target/browser/try"
+
+
+def on_config(config):
+    if TRY.is_dir():
+        OWN["try.md"] = HERE / "try.md"
+        config.nav.insert(1, {"Try it": "try.md"})
+
+
+def notebook(path):
+    """Return a notebook as the text of a page, and its pictures by their names."""
+    parts, pictures = [], {}
+    for cell in json.loads(path.read_text())["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(text)
+            if len(parts) == 1:
+                parts.append(f'<a href="{path.name}" download>Take the notebook</a>. Text and pictures below its code are what it printed.')
+            continue
+        parts.append(f"```python\n{text}\n```")
+        for output in cell["outputs"]:
+            if "text" in output:
+                parts.append("```text\n" + "".join(output["text"]).rstrip() + "\n```")
+            else:
+                name = f"{path.stem}-{len(pictures)}.png"
+                pictures[name] = base64.b64decode("".join(output["data"]["image/png"]))
+                parts.append(f"![What this code draws]({name})")
+    return "\n\n".join(parts) + "\n", pictures
 
 
 def on_files(files, config):
@@ -30,7 +61,14 @@ def on_files(files, config):
         files.append(File.generated(config, page, content=(ROOT / file).read_text()))
     for page, path in OWN.items():
         files.append(File.generated(config, page, content=path.read_text()))
+    for path in (ROOT / "docs/notebooks").glob("*.ipynb"):
+        text, pictures = notebook(path)
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
+        for name, content in pictures.items():
+            files.append(File.generated(config, f"notebooks/{name}", content=content))
     files.append(File.generated(config, "site.css", abs_src_path=str(HERE / "site.css")))
+    for path in sorted(TRY.rglob("*.*")):
+        files.append(File.generated(config, f"try/{path.relative_to(TRY).as_posix()}", abs_src_path=str(path)))
     # The list of all pages is no home page here.
     listed = files.get_file_from_path("README.md")
     listed.dest_uri, listed.url = "pages.html", "pages.html"
@@ -43,7 +81,7 @@ def target(link, source):
     if path in PAGES:
         return PAGES[path]
     if path.startswith("docs/"):
-        return path.removeprefix("docs/")
+        return path.removeprefix("docs/").replace(".ipynb", ".md")
     if (ROOT / path).exists():
         return SOURCE + path
     raise ValueError(f"{source}: no file {path}")
@@ -70,6 +108,8 @@ def on_page_markdown(markdown, page, config, files):
     parts[1::2] = (re.sub(r"\A( *```\w+),\w+", r"\1", part) + frames(part) * (uri == "live.md") for part in parts[1::2])
     if uri == "index.md":
         page.meta["hide"] = ["navigation"]
+    if uri == "browser.md" and TRY.is_dir():
+        parts[0] = parts[0].replace("## The page\n", "## The page\n\n[Try it](try.md){.md-button .md-button--primary}\n")
     return "".join(parts)
 
 

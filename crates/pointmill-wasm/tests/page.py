@@ -21,11 +21,34 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "pointmill-
 from browser import Browser  # noqa: E402
 
 
+ENDS = """
+import { Clouds as Whole } from "./pointmill.js";
+export class Clouds {
+  constructor(name, bytes) {
+    if (name === "ends.laz") throw new WebAssembly.RuntimeError("unreachable");
+    return new Whole(name, bytes);
+  }
+  static drive() { return Whole.drive(); }
+}
+"""
+
+
 class Served(http.server.SimpleHTTPRequestHandler):
     """The folder, and what was asked for."""
 
     asked = []
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript", ".wasm": "application/wasm"}
+
+    def do_GET(self):
+        # No file is known that ends the program, so one of this name does what such a file would.
+        if self.path == "/pointmill/index.js":
+            text = (pathlib.Path(self.directory) / "pointmill/index.js").read_text() + ENDS
+            self.send_response(200)
+            self.send_header("Content-Type", "text/javascript")
+            self.end_headers()
+            self.wfile.write(text.encode())
+        else:
+            super().do_GET()
 
     def log_request(self, *_):
         self.asked.append(f"{self.command} {self.path}")
@@ -103,6 +126,14 @@ def main():
             look("broken")
             # The page asked for nothing once it was loaded, and wrote no error to its console.
             assert Served.asked[asked:] == [], Served.asked[asked:]
+            # A program that ends is loaded anew, and the page goes on.
+            (work / "ends.laz").write_bytes(b"LASF")
+            for operation in ("voxelize", "odometry"):
+                results, errors, message = run(operation, [pathlib.Path("ends.laz")])
+                assert not results and not errors and message.startswith("ends.laz: the program ended here"), (results, errors, message)
+            look("ended")
+            results, errors, message = run("voxelize", sweeps[:1])
+            assert len(results) == 1 and not errors and message.startswith("Done"), (results, errors, message)
             wrong = [e for e in browser.events if e.get("method") == "Runtime.exceptionThrown"]
             assert not wrong, wrong
         finally:

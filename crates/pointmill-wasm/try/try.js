@@ -12,7 +12,8 @@ function start() {
 }
 
 function heard(data) {
-  if (data.ready && !runs) say("The program is loaded.");
+  // What a run said stays, when the program is loaded anew after it.
+  if (data.ready && !runs && !document.body.dataset.state) say("The program is loaded.");
   if (data.text) {
     say(data.text);
     $("progress").value = data.progress;
@@ -119,6 +120,9 @@ $("drop").ondrop = async (event) => {
   $("drop").classList.remove("over");
   run(await dropped(event.dataTransfer.items));
 };
-window.onbeforeunload = (event) => runs && event.preventDefault();
+// Any answer but none asks the reader.
+window.onbeforeunload = (event) => {
+  if (runs) event.preventDefault();
+};
 chosen();
 start();

@@ -4,9 +4,14 @@ import * as pm from "./pointmill/index.js";
 const LARGEST = 1.5e9;
 const ready = pm.load();
 ready.then(() => postMessage({ ready: true }), (error) => postMessage({ failed: `The program does not load: ${error.message}` }));
+// A trap of the program, or the message of its panic. It cannot be used after that.
+const isEnd = (error) => error instanceof WebAssembly.RuntimeError || String(error).includes("pointmill ended");
+// The file that is read or used.
+let current;
 const quoted = (name) => (/^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
 
 async function bytesOf(file) {
+  current = file.name;
   if (file.size > LARGEST) throw new Error(`${file.name}: expected at most 1.5 GB, got ${(file.size / 1e9).toFixed(1)} GB; a tab has no room for it, use the native program`);
   return new Uint8Array(await file.arrayBuffer());
 }
@@ -20,7 +25,7 @@ async function* clouds(files) {
       for (let i = 0; i < all.length; i++) yield all.read(i);
       all.free();
     } catch (error) {
-      if (error instanceof WebAssembly.RuntimeError || String(error).includes("pointmill ended")) throw error;
+      if (isEnd(error)) throw error;
       postMessage({ error: error.message ?? String(error) });
     }
   }
@@ -97,6 +102,7 @@ const JOBS = {
 
 onmessage = async ({ data }) => {
   const start = performance.now();
+  current = "The built-in drive";
   try {
     await ready;
     const named = new Map(data.files.map((file) => [file.webkitRelativePath || file.name, file]));
@@ -107,6 +113,8 @@ onmessage = async ({ data }) => {
     await JOBS[data.operation]({ ...data, of, files: names.map((name) => named.get(name)) });
     postMessage({ done: performance.now() - start });
   } catch (error) {
-    postMessage({ failed: error.message ?? String(error), broken: !(error instanceof Error) || error instanceof WebAssembly.RuntimeError });
+    const message = error.message ?? String(error);
+    const ended = `${current}: the program ended here, since the file is damaged inside or needs more memory than a tab has. It is loaded anew: go on with other files. (${message})`;
+    postMessage(isEnd(error) ? { failed: ended, broken: true } : { failed: message });
   }
 };
