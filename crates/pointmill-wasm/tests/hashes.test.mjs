@@ -136,6 +136,26 @@ test("errors are the messages of the command", () => {
   assert.throws(() => new pm.Clouds("a.ply", ply).read(1), /expected one below 1, got 1/);
 });
 
+// There a panic cannot be caught: it would end the program.
+test("damage inside LAZ files is an error, or changes points", () => {
+  const las = join(root, "fixtures/las");
+  const files = readdirSync(las).filter((name) => name.endsWith(".laz")).sort();
+  let seed = 1, errors = 0;
+  const below = (n) => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0), Math.floor((seed / 2 ** 32) * n));
+  for (let round = 0; round < 4000; round++) {
+    const name = files[round % files.length];
+    const bytes = readFileSync(join(las, name));
+    for (let place = below(4); place >= 0; place--) bytes[227 + below(bytes.length - 227)] = below(256);
+    try {
+      new pm.Clouds(name, bytes).read(0).free();
+    } catch (error) {
+      errors++;
+      assert.ok(!(error instanceof WebAssembly.RuntimeError) && error.message.startsWith(`${name}: `), `round ${round}: ${error}`);
+    }
+  }
+  assert.ok(errors > 1000 && errors < 4000, `${errors} errors`);
+});
+
 test("clouds of a bag", () => {
   const bag = join(root, "fixtures/mcap", readdirSync(join(root, "fixtures/mcap")).find((name) => name.endsWith(".mcap")));
   const clouds = new pm.Clouds(basename(bag), readFileSync(bag));
