@@ -240,12 +240,14 @@ pub(crate) fn give(
         array.data = view.address as *mut c_void;
         array.place = u32::from(!stream.device().is_cpu());
     } else {
-        let gaps = array.stride != 0 && array.stride != array.columns.saturating_mul(view.dtype.bytes() as u64);
+        let packed = array.columns.saturating_mul(view.dtype.bytes() as u64);
+        let gaps = array.rows > 1 && array.stride != 0 && array.stride != packed;
         let room = array.rows.saturating_mul(array.columns);
         if dtype(array.r#type)? != view.dtype || room < (view.rows * view.columns) as u64 || gaps {
             let expected =
                 format_args!("room for {} x {} values of {} without gaps", view.rows, view.columns, view.dtype);
-            let got = format_args!("{} x {} of {}", array.rows, array.columns, dtype(array.r#type)?);
+            let (rows, columns, of) = (array.rows, array.columns, dtype(array.r#type)?);
+            let got = format_args!("{rows} x {columns} of {of}, {} bytes from row to row", array.stride);
             return Err(Fault::new("array", expected, got));
         }
         if !(array.data as usize).is_multiple_of(view.dtype.bytes()) {

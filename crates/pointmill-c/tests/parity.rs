@@ -326,6 +326,15 @@ fn bad_calls_are_statuses() {
     let mut short = floats(&points, 4);
     assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"voxels".as_ptr(), &raw mut short), REFUSED);
     assert!(message().contains("room for"), "{}", message());
+    let mut counts = [0u32; 12];
+    let two_rows = array(&counts, 6, pointmill_type::POINTMILL_U32);
+    let mut gaps = pointmill_array { stride: 40, data: counts.as_mut_ptr().cast(), ..two_rows };
+    assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"counts".as_ptr(), &raw mut gaps), REFUSED);
+    assert!(message().ends_with("2 x 6 of u32, 40 bytes from row to row"), "{}", message());
+    gaps.rows = 1;
+    ok(pointmill_voxelizer_array(shared(voxelizer), c"counts".as_ptr(), &raw mut gaps));
+    let report = voxelize(Rows::f32(&points, 4).unwrap(), &VoxelizeParams::default(), &Device::cpu()).unwrap().report();
+    assert_eq!(counts[5] as usize, report.unwrap().points_kept);
     assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"nothing".as_ptr(), &raw mut short), REFUSED);
     assert!(message().starts_with("name: expected coords, "), "{}", message());
     pointmill_voxelizer_destroy(ended(voxelizer));
