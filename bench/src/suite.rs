@@ -1,7 +1,7 @@
 //! What one run measures, case after case.
 
 use crate::{
-    IcpCase, Measurement, Sweep, boxes, icp, ndt_align, ndt_build, ndt_maps, ndt_search, odometry, roi_pool,
+    IcpCase, Measurement, Sweep, boxes, icp, ndt_align, ndt_build, ndt_maps, ndt_search, odometry, register, roi_pool,
     roi_scenes, sort, sparse, voxelize,
 };
 use pointmill::{Device, Error, Stream};
@@ -29,6 +29,8 @@ pub enum Suite {
     Ndt,
     /// Alignment of pairs of clouds.
     Icp(Vec<IcpCase>),
+    /// Registration of pairs of clouds without a guess.
+    Register(Vec<IcpCase>),
     /// Odometry on a built-in drive.
     Odometry,
 }
@@ -81,6 +83,11 @@ impl Suite {
             Self::Icp(cases) => {
                 for case in cases {
                     show(&icp(stream, case, rounds, rate)?)?;
+                }
+            }
+            Self::Register(cases) => {
+                for case in cases {
+                    show(&register(stream, case, rounds, rate)?)?;
                 }
             }
             Self::Odometry => show(&odometry(stream, rounds, rate)?)?,

@@ -19,17 +19,19 @@ fn main() {
 
 #[cfg(feature = "cubin")]
 mod assembler {
-    use crate::cubin::{Cubin, push};
+    use crate::cubin::{file, packed};
     use crate::dependent::text_for;
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
     use std::{env, fs, iter, thread};
 
-    const MODULES: [&str; 8] = ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse"];
+    const MODULES: [&str; 9] =
+        ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse", "registration"];
 
-    /// The GPUs: T4; A100 and Orin; RTX 30 and A10; RTX 40 and L4; H100 and H200; B200; RTX 50.
-    /// Others are served by the PTX.
-    const CAPABILITIES: [(u8, u8); 7] = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)];
+    /// The GPUs: T4; A100; RTX 30, A10 and Orin; H100 and H200; B200; RTX 50. RTX 40 and L4 (8.9)
+    /// run the code for 8.6, since the assembler makes the same instructions for both. Others are
+    /// served by the PTX.
+    const CAPABILITIES: [(u8, u8); 6] = [(7, 5), (8, 0), (8, 6), (9, 0), (10, 0), (12, 0)];
 
     pub(super) fn run() {
         for variable in ["POINTMILL_PTXAS", "CUDA_HOME", "CUDA_PATH"] {
@@ -40,15 +42,19 @@ mod assembler {
         }
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names the folder"));
         let ptxas = found();
-        for module in MODULES {
-            let path = format!("src/{module}/kernels.ptx");
-            println!("cargo::rerun-if-changed={path}");
-            let file = ptxas.as_ref().map_or_else(Vec::new, |ptxas| {
+        let write =
+            &|name: &str, bytes: &[u8]| fs::write(out.join(name), bytes).expect("cargo's folder can be written");
+        // Packing takes seconds where the build does not optimize build scripts.
+        thread::scope(|scope| {
+            for module in MODULES {
+                let path = format!("src/{module}/kernels.ptx");
+                println!("cargo::rerun-if-changed={path}");
                 let ptx = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-                assembled(ptxas, &ptx, &out.join(module))
-            });
-            fs::write(out.join(format!("{module}.cubins")), file).expect("cargo's folder can be written");
-        }
+                let codes = ptxas.as_ref().map_or_else(Vec::new, |ptxas| assembled(ptxas, &ptx, &out.join(module)));
+                scope.spawn(move || write(&format!("{module}.ptx.lzma"), &packed(ptx.as_bytes(), 0)));
+                scope.spawn(move || write(&format!("{module}.cubins"), &file_of(&codes)));
+            }
+        });
     }
 
     /// The assembler to use. One that is named must run.
@@ -71,20 +77,23 @@ mod assembler {
         iter::once(PathBuf::from("ptxas")).chain(toolkits).find(|ptxas| runs(ptxas))
     }
 
-    /// The file of a module: code for the GPUs that this assembler knows, each on a thread.
-    fn assembled(ptxas: &Path, ptx: &str, scratch: &Path) -> Vec<u8> {
-        let codes = thread::scope(|scope| {
+    /// Code of a module for the GPUs that this assembler knows, each on a thread.
+    fn assembled(ptxas: &Path, ptx: &str, scratch: &Path) -> Vec<((u8, u8), Vec<u8>)> {
+        thread::scope(|scope| {
             let threads = CAPABILITIES.map(|gpu| (gpu, scope.spawn(move || code(ptxas, ptx, scratch, gpu))));
-            threads.map(|(gpu, thread)| (gpu, thread.join().expect("no thread panics")))
-        });
-        let mut file = vec![];
-        for (capability, code) in codes {
-            if let Some(code) = code {
-                let deflated = miniz_oxide::deflate::compress_to_vec(&code, 6);
-                push(&mut file, &Cubin { capability, len: code.len(), deflated: &deflated });
-            }
+            let codes = threads.map(|(gpu, thread)| (gpu, thread.join().expect("no thread panics")));
+            codes.into_iter().filter_map(|(gpu, code)| Some((gpu, code?))).collect()
+        })
+    }
+
+    /// The file of a module; empty without code.
+    fn file_of(codes: &[((u8, u8), Vec<u8>)]) -> Vec<u8> {
+        if codes.is_empty() {
+            return vec![];
         }
-        file
+        let lens: Vec<_> = codes.iter().map(|(gpu, code)| (*gpu, code.len())).collect();
+        let all: Vec<u8> = codes.iter().flat_map(|(_, code)| code).copied().collect();
+        file(&lens, &packed(&all, 3))
     }
 
     /// The code of a text for GPUs of a compute capability; none where the assembler refuses, as an

@@ -41,7 +41,7 @@ pub(crate) fn write() -> Result<String, String> {
 /// Compiles and compares with the files.
 pub(crate) fn check() -> Result<String, String> {
     for (module, text) in MODULES.iter().zip(build()?) {
-        if text != module.ptx {
+        if text != module.ptx() {
             let path = committed(module);
             return Err(format!("{} is stale: run `cargo xtask ptx` and commit it", path.display()));
         }
@@ -129,7 +129,7 @@ mod tests {
     fn the_committed_ptx_is_of_todays_sources() {
         let hash = format!("sources {:016x}.", source_hash(&root()).unwrap());
         for module in &MODULES {
-            let first = module.ptx.lines().next().unwrap_or_default();
+            let first = module.ptx().lines().next().unwrap_or_default();
             assert!(
                 first.contains(&hash),
                 "{} is stale: run `cargo xtask ptx`; wanted {hash}, found: {first}",
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn no_kernel_is_long() {
         for module in &MODULES {
-            for entry in module.ptx.split(".visible .entry ").skip(1) {
+            for entry in module.ptx().split(".visible .entry ").skip(1) {
                 let name = entry.split('(').next().unwrap_or_default();
                 assert!(entry.len() < 200_000, "{name}: expected less than 200,000 bytes of PTX, got {}", entry.len());
             }
             let most = 850_000;
-            let got = module.ptx.len();
+            let got = module.ptx().len();
             assert!(got < most, "{}: expected less than {most} bytes of PTX, got {got}", module.folder);
         }
     }

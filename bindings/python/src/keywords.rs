@@ -74,7 +74,7 @@ keywords! {
     }
     IouParams { kind, origin }
     NmsParams { metric, threshold, score_threshold, pre_max, post_max, origin }
-    RegisterParams { voxel_size, refine }
+    RegisterParams { voxel_size, level, refine }
     NdtParams { covariance, min_points, eigen_ratio }
     NdtAlignParams { step_size, epsilon, max_iterations }
     LocalizerParams {

@@ -85,6 +85,7 @@ PARAMETERS = {
     "min_points": "SupportsIndex",
     "min_range": "float",
     "html": "str",
+    "level": "bool",
     "mode": "_Mode",
     "name": "str",
     "names": "Sequence[str] | None",

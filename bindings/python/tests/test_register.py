@@ -41,6 +41,24 @@ def test_a_turned_copy_is_found():
     assert 'verdict="found"' in repr(found)
 
 
+def test_upright_clouds_are_found_by_a_search():
+    target = boxes(2)
+    source, pose = turned(target, 2.0, [3.0, -1.0, 0.5])
+    found = pointmill.register(source=source, target=target, level=True)
+    assert found.verdict == "found", found
+    assert np.abs(found.target_from_source @ pose - np.eye(4)).max() < 0.05
+    prepared = pointmill.RegisterTarget(target, level=True)
+    assert repr(prepared) == 'RegisterTarget(voxel_size=0.3, level=True, refine="gicp")'
+    assert (prepared.register(source).target_from_source == found.target_from_source).all()
+
+
+def test_a_tilted_cloud_is_not_level():
+    target = boxes()
+    tilt = np.array([[1, 0, 0], [0, 0.8, -0.6], [0, 0.6, 0.8]])
+    for source, other in ((target @ tilt.T, target), (target, target @ tilt.T)):
+        assert pointmill.register(source=source, target=other, level=True).verdict == "not-level"
+
+
 def test_no_answer_is_a_verdict():
     few, equal = np.ones((10, 3)), np.ones((100, 3))
     for cloud in (few, equal, np.zeros((100, 3)), np.full((100, 3), np.nan), np.empty((0, 3))):
@@ -55,7 +73,7 @@ def test_no_answer_is_a_verdict():
         ({"voxel_size": 0}, ValueError, "voxel_size: expected a finite size > 0 m, got 0"),
         ({"voxel_size": "a"}, TypeError, "voxel_size"),
         ({"refine": "best"}, ValueError, "refine: expected"),
-        ({"level": True}, TypeError, "unexpected keyword argument 'level'"),
+        ({"level": "yes"}, TypeError, "level"),
         ({"source": np.ones((9, 2))}, ValueError, "source: expected 3 or more columns"),
         ({"target": None}, TypeError, "target"),
     ],

@@ -139,6 +139,8 @@ pub enum pointmill_verdict {
     POINTMILL_TOO_FEW_MATCHES = 2,
     /// The clouds have too little in common.
     POINTMILL_LOW_OVERLAP = 3,
+    /// With level: z is not up in both frames.
+    POINTMILL_NOT_LEVEL = 4,
 }
 
 /// Parameters of a registration without a guess.
@@ -151,6 +153,8 @@ pub struct pointmill_register_params {
     pub voxel_size: f64,
     /// A pointmill_refine; default GICP.
     pub refine: u32,
+    /// Not 0 where z is up in both frames: a search over x, y, z and yaw; default 0.
+    pub level: u32,
 }
 structs!(pointmill_register_params);
 
@@ -166,9 +170,9 @@ pub struct pointmill_registered {
     pub verdict: u32,
     /// Whether a cap left matches out of the search.
     pub capped: u32,
-    /// Matches of features.
+    /// Matches of features; with level, points of the source that were looked at.
     pub matches: u64,
-    /// Matches within two voxels at the pose.
+    /// Matches within two voxels at the pose; with level, points that meet the target.
     pub inliers: u64,
     /// Poses that were looked at.
     pub candidates: u64,
@@ -211,8 +215,8 @@ impl pointmill_registered {
 
 impl pointmill_register_params {
     fn new() -> Self {
-        let RegisterParams { voxel_size, refine } = RegisterParams::default();
-        Self { struct_size: size_of::<Self>(), voxel_size, refine: number(Refine::ALL, &refine) }
+        let RegisterParams { voxel_size, level, refine } = RegisterParams::default();
+        Self { struct_size: size_of::<Self>(), voxel_size, refine: number(Refine::ALL, &refine), level: flag(level) }
     }
 }
 
@@ -243,7 +247,7 @@ pub extern "C" fn pointmill_register_target_create(
             let stream = of(stream)?.clone();
             let params = given_or(params, pointmill_register_params::new)?;
             let refine = choice(Refine::ALL, params.refine, "refine")?;
-            let params = RegisterParams { voxel_size: params.voxel_size, refine };
+            let params = RegisterParams { voxel_size: params.voxel_size, level: params.level != 0, refine };
             let cloud = lent(cloud, Argument::Target, &stream)?;
             Ok(pointmill_register_target { target: Target::new(cloud.rows()?, &params, &stream.device())?, stream })
         })

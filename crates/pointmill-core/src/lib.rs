@@ -19,6 +19,7 @@
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
 //! - [`odometry`]: cells of a local map, surfaces about its points, and motion within a sweep;
+//! - [`registration`]: features of surfaces, and the pose of matches some of which are wrong;
 //! - [`elevation`]: points turned up or down about their sensor;
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
@@ -68,6 +69,7 @@ mod origin;
 mod pose;
 #[cfg(feature = "alloc")]
 pub mod record;
+pub mod registration;
 pub mod rigid;
 pub mod sparse;
 pub mod svd;

@@ -46,8 +46,8 @@ mod tests {
     #[test]
     fn each_kernel_waits_before_anything_else() {
         for module in &MODULES {
-            assert_eq!(text_for(module.ptx, (8, 9)), module.ptx);
-            let text = text_for(module.ptx, (9, 0));
+            assert_eq!(text_for(module.ptx(), (8, 9)), module.ptx());
+            let text = text_for(module.ptx(), (9, 0));
             assert!(text.contains("\n.target sm_90\n") && !text.contains(".target sm_70"), "{}", module.folder);
             let bodies: Vec<_> = text.split(".visible .entry ").skip(1).collect();
             assert_eq!(bodies.len(), module.kernels.len());
@@ -55,7 +55,7 @@ mod tests {
                 let (_, inside) = body.split_once("\n{\n").unwrap();
                 assert!(inside.starts_with(PROLOGUE) && inside.matches("griddepcontrol").count() == 2, "{body:.60}");
             }
-            assert_eq!(text.replace(PROLOGUE, "").replace("sm_90", "sm_70"), module.ptx);
+            assert_eq!(text.replace(PROLOGUE, "").replace("sm_90", "sm_70"), module.ptx());
         }
     }
 }

@@ -36,6 +36,7 @@ pub mod ndt;
 pub mod odometry;
 pub mod points;
 pub mod prim;
+pub mod registration;
 pub mod roi_pool;
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod rules;

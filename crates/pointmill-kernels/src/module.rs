@@ -10,8 +10,7 @@ use crate::{kernel::PREFIXES, properties::Properties};
 pub struct Module {
     /// The folder of the sources.
     pub folder: &'static str,
-    /// PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
-    pub ptx: &'static str,
+    text: fn() -> &'static str,
     /// Machine code of the same text for certain GPUs, as the module `cubin` reads it; empty
     /// without the feature `cubin`, and where the build found no assembler.
     pub cubins: &'static [u8],
@@ -21,12 +20,18 @@ pub struct Module {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Module {
+    /// PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
+    /// With the feature `cubin` it is embedded packed, and unpacked the first time.
+    pub fn ptx(&self) -> &'static str {
+        (self.text)()
+    }
+
     /// The PTX text of one kernel: the head of the module's text, and that kernel. The driver
     /// translates it in the time of one kernel, where a first call would wait for all.
     pub fn ptx_of(&self, kernel: &str) -> Option<String> {
         /// The comment before each kernel.
         const BEFORE: &str = "\t// .globl\t";
-        let mut parts = self.ptx.split(BEFORE);
+        let mut parts = self.ptx().split(BEFORE);
         let head = parts.next()?;
         let body = parts.find(|part| part.split_once('\n').is_some_and(|(name, _)| name == kernel))?;
         Some([head, BEFORE, body].concat())
@@ -56,12 +61,22 @@ impl Module {
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! module {
     ($folder:literal, $operator:ident) => {{
-        const PTX: &str = include_str!(concat!($folder, "/kernels.ptx"));
+        #[cfg(feature = "cubin")]
+        fn text() -> &'static str {
+            static TEXT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+                crate::cubin::text(include_bytes!(concat!(env!("OUT_DIR"), "/", $folder, ".ptx.lzma")))
+            });
+            &TEXT
+        }
+        #[cfg(not(feature = "cubin"))]
+        const fn text() -> &'static str {
+            include_str!(concat!($folder, "/kernels.ptx"))
+        }
         #[cfg(feature = "cubin")]
         const CUBINS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", $folder, ".cubins"));
         #[cfg(not(feature = "cubin"))]
         const CUBINS: &[u8] = &[];
-        Module { folder: $folder, ptx: PTX, cubins: CUBINS, kernels: crate::$operator::KERNELS }
+        Module { folder: $folder, text, cubins: CUBINS, kernels: crate::$operator::KERNELS }
     }};
 }
 
@@ -76,6 +91,7 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     module!("odometry", odometry),
     module!("boxes", boxes),
     module!("sparse", sparse),
+    module!("registration", registration),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]
@@ -88,7 +104,7 @@ mod tests {
     fn lists_name_the_entries_of_the_text() {
         for (index, module) in MODULES.iter().enumerate() {
             let entries =
-                module.ptx.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.split('(').next());
+                module.ptx().lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.split('(').next());
             let mut entries: Vec<_> = entries.collect();
             let mut listed: Vec<_> = module.kernels.iter().map(|k| k.name).collect();
             entries.sort_unstable();
@@ -98,15 +114,23 @@ mod tests {
         }
     }
 
+    #[test]
+    fn texts_are_those_that_are_committed() {
+        for module in &MODULES {
+            let path = format!("{}/src/{}/kernels.ptx", env!("CARGO_MANIFEST_DIR"), module.folder);
+            assert!(std::fs::read_to_string(path).unwrap() == module.ptx(), "{}", module.folder);
+        }
+    }
+
     /// A kernel that called a function, or used a variable, of another would not load alone.
     #[test]
     fn each_kernel_is_a_text_by_itself() {
         for module in &MODULES {
-            let (head, _) = module.ptx.split_once("\t// .globl").unwrap();
-            assert!(!module.ptx.contains(".func"), "{}", module.folder);
+            let (head, _) = module.ptx().split_once("\t// .globl").unwrap();
+            assert!(!module.ptx().contains(".func"), "{}", module.folder);
             let declares = |line: &str| [".global ", ".const ", ".shared "].iter().any(|kind| line.starts_with(kind));
             let mut whole = head.to_owned();
-            for kernel in module.ptx.split("\t// .globl\t").skip(1).map(|part| part.lines().next().unwrap()) {
+            for kernel in module.ptx().split("\t// .globl\t").skip(1).map(|part| part.lines().next().unwrap()) {
                 let text = module.ptx_of(kernel).unwrap();
                 let body = text.strip_prefix(head).unwrap();
                 assert_eq!(text.matches(".visible .entry ").count(), 1);
@@ -116,7 +140,7 @@ mod tests {
                 );
                 whole += body;
             }
-            assert_eq!(whole, module.ptx);
+            assert_eq!(whole, module.ptx());
             assert_eq!(module.ptx_of("voxelize_no_such_kernel"), None);
         }
     }

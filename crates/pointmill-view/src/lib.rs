@@ -5,7 +5,7 @@
 //! ([`Scene::animation`]), and as one HTML file that draws itself in a browser ([`Scene::page`]).
 //! The same input gives the same bytes, on a laptop and on a server without a screen.
 //!
-//! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`ndt_score_scene`],
+//! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`register_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`ndt_score_scene`],
 //! [`DriveScene`], [`trajectory_scene`] and [`detection_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
 //! [`trajectory_plot`] are charts. [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
@@ -59,7 +59,7 @@ pub use crate::fixes::{DriveFix, DriveStatus};
 pub use crate::gif::Gif;
 #[cfg(feature = "rerun")]
 pub use crate::icp::write_icp_recording;
-pub use crate::icp::{IcpIteration, IcpSeries, icp_plot, icp_scene};
+pub use crate::icp::{IcpIteration, IcpSeries, icp_plot, icp_scene, register_scene};
 pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;
 pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene, ndt_score_scene};

@@ -237,6 +237,24 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Gives checked points to `work` in host memory: those of a GPU are copied.
+    pub(crate) fn on_host<R>(&self, work: impl FnOnce(&Rows<'_>) -> Result<R>) -> Result<R> {
+        fn read<E: Element>(address: u64, stream: &Stream, len: usize) -> Result<Vec<E>> {
+            // SAFETY: [`Rows::on_device`] borrows a buffer of so many values at this address.
+            unsafe { Buffer::<E>::from_raw_cuda(stream, address, len) }?.read(len)
+        }
+        let len = self.len * self.columns;
+        match self.values {
+            Values::Device { address, stream, dtype: Dtype::F64 } => {
+                work(&Rows { values: Values::F64(&read(address, stream, len)?), ..*self })
+            }
+            Values::Device { address, stream, .. } => {
+                work(&Rows { values: Values::F32(&read(address, stream, len)?), ..*self })
+            }
+            _ => work(self),
+        }
+    }
+
     /// Checks for an operator that takes these types, about whatever origin, and works on `stream`.
     pub(crate) fn check(&self, argument: Argument, stream: &Stream, types: &[Dtype]) -> Result<()> {
         self.check_type(argument, types)?;

@@ -10,7 +10,9 @@ use pointmill_batch::json::VERSION;
 use pointmill_batch::printer::Printer;
 use pointmill_batch::text::{grouped, row};
 use pointmill_batch::{device, interrupt, stderr};
-use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
+use pointmill_bench::{
+    IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, drive_pair, icp_pairs, replicated, with_cpu,
+};
 use pointmill_io::Scan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -33,7 +35,7 @@ pub(crate) struct BenchArgs {
     /// A point cloud instead of the built-in synthetic ones
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Only icp: the target cloud of the alignment, which needs --input
+    /// Only icp and register: the target cloud, which needs --input
     #[arg(long, value_name = "FILE", requires = "input")]
     target: Option<PathBuf>,
     #[command(flatten)]
@@ -68,6 +70,8 @@ enum Operator {
     Ndt,
     /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
     Icp,
+    /// Registration without a guess, of built-in sweeps, or --input onto --target
+    Register,
     /// Odometry on a built-in drive, sweep by sweep
     Odometry,
     /// Long run: checks that memory use does not grow and that results stay equal over many sweeps,
@@ -102,7 +106,8 @@ fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
             Suite::Sparse(sweeps(args)?)
         }
         Operator::Ndt => refuse_clouds(args, "ndt").map(|()| Suite::Ndt)?,
-        Operator::Icp => Suite::Icp(pairs(args)?),
+        Operator::Icp => Suite::Icp(pairs(args, "icp", icp_pairs)?),
+        Operator::Register => Suite::Register(pairs(args, "register", || vec![drive_pair()])?),
         Operator::Odometry => refuse_clouds(args, "odometry").map(|()| Suite::Odometry)?,
         Operator::Soak => return refuse_clouds(args, "soak").map(|()| None),
     }))
@@ -146,11 +151,11 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The pairs of clouds to align: the given files or the built-in ones.
-fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
-    refuse(args, &["--voxel-size", "--points"], "icp")?;
+fn pairs(args: &BenchArgs, operator: &str, builtin: fn() -> Vec<IcpCase>) -> Result<Vec<IcpCase>, Failure> {
+    refuse(args, &["--voxel-size", "--points"], operator)?;
     let (source, target) = match (&args.input, &args.target) {
-        (None, _) => return Ok(icp_pairs()),
-        (Some(_), None) => return Err(Failure::Usage("--input: `bench icp` also needs --target".into())),
+        (None, _) => return Ok(builtin()),
+        (Some(_), None) => return Err(Failure::Usage(format!("--input: `bench {operator}` also needs --target"))),
         (Some(source), Some(target)) => (source, target),
     };
     let read = |input: &Path| -> Result<Vec<[f32; 3]>, Failure> {

@@ -5,7 +5,7 @@ mod result;
 pub(crate) use result::REGISTERED;
 
 use crate::arrays::Place;
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, own_stream};
 use crate::errors::Names;
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
@@ -17,18 +17,10 @@ use std::sync::Arc;
 
 const POINTS: Names = &[(pointmill::Argument::Target, "points")];
 
-/// Points of the host: registration runs on the CPU.
-fn read<'py>(
-    (object, name): (&Bound<'py, PyAny>, &'static str),
-    (origin, origin_name): (Option<&Bound<'py, PyAny>>, &'static str),
-) -> PyResult<Cloud<'py>> {
-    Cloud::read(object, name, origin, origin_name)?.on(Place::Cpu, "register runs there", name)
-}
-
 /// Find the pose that brings a source cloud onto a target cloud without a guess, or say that there is none.
 ///
-/// There is no random number: the result has the same bits with any number of threads. It runs on
-/// the CPU. For many sources onto one target, :class:`RegisterTarget` makes the target ready once.
+/// There is no random number: the result has the same bits on every device, with any number of
+/// threads. It runs where the clouds are. For many sources onto one target, :class:`RegisterTarget` makes the target ready once.
 /// Points that are not finite, and those at (0, 0, 0), are left out.
 ///
 /// Parameters
@@ -39,6 +31,9 @@ fn read<'py>(
 ///     x, y, z in metres, in the target's frame.
 /// voxel_size : float
 ///     Edge in metres of the cubes whose points become one: about a hundredth of the extent of a scene.
+/// level : bool
+///     Whether z is up in both clouds. The pose is then found by a search over x, y, z and yaw, which needs no
+///     points that are alike.
 /// refine : {"gicp", "plane", "none"}
 ///     How the pose is refined: by generalized ICP, by point-to-plane ICP, or not at all.
 /// source_origin, target_origin : 3 floats, optional
@@ -64,7 +59,7 @@ fn read<'py>(
 #[pyfunction]
 #[pyo3(
     signature = (source, target, *, source_origin = None, target_origin = None, **params),
-    text_signature = "(source, target, *, voxel_size=0.3, refine=\"gicp\", source_origin=None, target_origin=None)"
+    text_signature = "(source, target, *, voxel_size=0.3, level=False, refine=\"gicp\", source_origin=None, target_origin=None)"
 )]
 pub(crate) fn register<'py>(
     py: Python<'py>,
@@ -75,19 +70,25 @@ pub(crate) fn register<'py>(
     params: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let params = RegisterParams::default().with("register", params)?;
-    let source = read((source, "source"), (source_origin, "source_origin"))?;
-    let target = read((target, "target"), (target_origin, "target_origin"))?;
+    let source = Cloud::read(source, "source", source_origin, "source_origin")?;
+    let target = Cloud::read(target, "target", target_origin, "target_origin")?.on(
+        source.place(),
+        "source is there",
+        "target",
+    )?;
     let target = made(py, &target, params, &[])?;
     registered(py, &source, Arc::new(target))
 }
 
 fn made(py: Python<'_>, cloud: &Cloud<'_>, params: RegisterParams, names: Names) -> PyResult<Target> {
-    let effort = Effort::of(Place::Cpu, cloud.len(), 0);
-    cloud.run(py, effort, names, move |points| Target::new(points, &params, &pointmill::Device::cpu()))
+    let place = cloud.place();
+    let effort = Effort::of(place, cloud.len(), 0);
+    cloud.run(py, effort, names, move |points| Target::new(points, &params, &own_stream(place)?.device()))
 }
 
 fn registered<'py>(py: Python<'py>, source: &Cloud<'py>, target: Arc<Target>) -> PyResult<Bound<'py, PyAny>> {
-    let found = source.run(py, Effort::of(Place::Cpu, source.len(), 0), &[], move |points| target.register(points))?;
+    let found =
+        source.run(py, Effort::of(source.place(), source.len(), 0), &[], move |points| target.register(points))?;
     result::registered(py, &source.array.backend(), &found)
 }
 
@@ -97,7 +98,7 @@ fn registered<'py>(py: Python<'py>, source: &Cloud<'py>, target: Arc<Target>) ->
 /// ----------
 /// points : Scan, array or list, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame; further columns are not used.
-/// voxel_size, refine
+/// voxel_size, level, refine
 ///     As of :func:`register`.
 /// origin : 3 floats, optional
 ///     What is added to each point of float32.
@@ -110,14 +111,17 @@ fn registered<'py>(py: Python<'py>, source: &Cloud<'py>, target: Arc<Target>) ->
 /// >>> target.register(np.zeros((100, 3))).verdict
 /// 'too-few-matches'
 #[pyclass(frozen, name = "RegisterTarget", module = "pointmill")]
-pub(crate) struct RegisterTarget(Arc<Target>);
+pub(crate) struct RegisterTarget {
+    target: Arc<Target>,
+    place: Place,
+}
 
 #[pymethods]
 impl RegisterTarget {
     #[new]
     #[pyo3(
         signature = (points, *, origin = None, **params),
-        text_signature = "(points, *, voxel_size=0.3, refine=\"gicp\", origin=None)"
+        text_signature = "(points, *, voxel_size=0.3, level=False, refine=\"gicp\", origin=None)"
     )]
     fn new(
         py: Python<'_>,
@@ -126,7 +130,8 @@ impl RegisterTarget {
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let params = RegisterParams::default().with("RegisterTarget.__new__", params)?;
-        Ok(Self(Arc::new(made(py, &read((points, "points"), (origin, "origin"))?, params, POINTS)?)))
+        let cloud = Cloud::read(points, "points", origin, "origin")?;
+        Ok(Self { target: Arc::new(made(py, &cloud, params, POINTS)?), place: cloud.place() })
     }
 
     fn __reduce__<'py>(_slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
@@ -143,8 +148,9 @@ impl RegisterTarget {
     }
 
     fn __repr__(&self) -> String {
-        let params = self.0.params();
-        format!("RegisterTarget(voxel_size={}, refine=\"{}\")", params.voxel_size, params.refine)
+        let params = self.target.params();
+        let level = if params.level { "True" } else { "False" };
+        format!("RegisterTarget(voxel_size={}, level={level}, refine=\"{}\")", params.voxel_size, params.refine)
     }
 
     /// Find the pose that brings a source onto the target.
@@ -166,6 +172,8 @@ impl RegisterTarget {
         source: &Bound<'py, PyAny>,
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        registered(py, &read((source, "source"), (origin, "origin"))?, Arc::clone(&self.0))
+        let source =
+            Cloud::read(source, "source", origin, "origin")?.on(self.place, "the target is there", "source")?;
+        registered(py, &source, Arc::clone(&self.target))
     }
 }

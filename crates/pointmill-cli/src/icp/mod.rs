@@ -10,7 +10,7 @@ mod report;
 
 pub(crate) use args::IcpArgs;
 pub(crate) use command::run;
-pub(crate) use picture::{distances, draw_alignment};
+pub(crate) use picture::{distances, title};
 
 use crate::onto::Onto;
 use pointmill::icp::{IcpParams, Target};

@@ -53,20 +53,14 @@ pub(super) fn write(
         return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
     }
     let distances = distances(device, [source, target], &found.target_from_source)?;
-    draw_alignment(path, [source, target], &iterations, &distances, found.status.as_str())
+    let title = title([source, target], found.status.as_str());
+    save_scene(path, &icp_scene(&title, &source.xyz(), &target.xyz(), &iterations, &distances))
 }
 
-/// Draws a source at poses, with its distances from the target at the last. The title says the end.
-pub(crate) fn draw_alignment(
-    path: &Path,
-    [source, target]: [&Scan; 2],
-    iterations: &[IcpIteration],
-    distances: &[f64],
-    end: &str,
-) -> Result<(), Failure> {
-    let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
-    let title = format!("{} points onto {}: {end}", grouped(source.len()), grouped(target.len()));
-    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, iterations, distances))
+/// The title of a picture of two clouds.
+pub(crate) fn title([source, target]: [&Scan; 2], end: &str) -> String {
+    let [from, to] = [source, target].map(|scan| grouped(scan.cloud.len()));
+    titled(&format!("{from} points onto {to}: {end}"), source.cloud.origin())
 }
 
 /// The distance of each point of the aligned source to the nearest of the target; infinite where it

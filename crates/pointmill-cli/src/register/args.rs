@@ -21,6 +21,10 @@ pub(crate) struct RegisterArgs {
     /// extent of a scene
     #[arg(long, value_name = "V", default_value_t = RegisterParams::default().voxel_size, allow_negative_numbers = true)]
     pub(crate) voxel_size: f64,
+    /// Both clouds are upright, with z up: find the pose by a search over x, y, z and yaw, which needs no
+    /// points that are alike
+    #[arg(long)]
+    pub(crate) level: bool,
     /// How to refine the pose: by generalized ICP, by point-to-plane ICP, or not at all. Without a
     /// refinement the command does not check whether the clouds slide along each other
     #[arg(long, default_value = "gicp", value_parser = names::<Refine>(Refine::NAMES))]
@@ -46,6 +50,6 @@ pub(crate) struct RegisterArgs {
 impl RegisterArgs {
     /// The parameters of the library.
     pub(crate) const fn params(&self) -> RegisterParams {
-        RegisterParams { voxel_size: self.voxel_size, refine: self.refine }
+        RegisterParams { voxel_size: self.voxel_size, level: self.level, refine: self.refine }
     }
 }

@@ -4,12 +4,13 @@ use super::args::RegisterArgs;
 use super::records::{Begin, Row, Totals};
 use super::report;
 use crate::batch::prelude::*;
-use crate::icp::{distances, draw_alignment};
+use crate::icp::{distances, title};
 use crate::onto::{self, ALIGNED, Onto, check_many, check_one, write_aligned};
+use crate::picture::save_scene;
 use pointmill::registration::global::{RegisterParams, Registered, Target, Verdict};
-use pointmill::{Device, Error, Pose, Rows};
+use pointmill::{Device, Error, Rows};
 use pointmill_io::Scan;
-use pointmill_view::{IcpIteration, require_memory};
+use pointmill_view::{register_scene, require_memory};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,12 +49,7 @@ pub(crate) fn run(args: &RegisterArgs, device: &str, printer: &mut Printer) -> R
     }
     params.validate()?;
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.source), options, &args.frames.frames())?;
-    // It runs on the CPU, whatever else the machine has.
-    let device = device::open(if device == "auto" { "cpu" } else { device })?;
-    if !device.is_cpu() {
-        let message = format!("--device: expected auto or cpu, because register runs on the CPU, got {device}");
-        return Err(Failure::Usage(message));
-    }
+    let device = device::open(device)?;
     let shared = [args.target.as_path()];
     let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources, &shared)? };
     let resume_log = ResumeLog::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
@@ -76,15 +72,10 @@ impl Register<'_> {
     fn draw(&self, path: &Path, source: &Scan, found: &Registered) -> Result<(), Failure> {
         let clouds = [source, &self.onto.scan];
         require_memory(2, 3 * (clouds[0].cloud.len() + clouds[1].cloud.len()))?;
-        let [before, after] = [Pose::IDENTITY, found.target_from_source].map(|pose| {
-            let distances = distances(&self.device, clouds, &pose)?;
-            let squares = distances.iter().filter(|d| d.is_finite()).map(|d| d * d);
-            let (pairs, sum) = squares.fold((0, 0.0), |(pairs, sum), square| (pairs + 1, sum + square));
-            let rmse = (sum / pairs.max(1) as f64).sqrt();
-            Ok::<_, Failure>((IcpIteration { target_from_source: pose, stage: 0, pairs, rmse }, distances))
-        });
-        let ((before, _), (after, distances)) = (before?, after?);
-        draw_alignment(path, clouds, &[before, after], &distances, found.verdict.as_str())
+        let (pose, end) = (&found.target_from_source, found.verdict.as_str());
+        let distances = distances(&self.device, clouds, pose)?;
+        let [from, to] = clouds.map(Scan::xyz);
+        save_scene(path, &register_scene(&title(clouds, end), &from, &to, pose, end, &distances))
     }
 }
 
@@ -139,7 +130,7 @@ impl Command for Register<'_> {
     }
 
     fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {
-        alone.then(|| report::detail(frame, &device::describe(&self.device)))
+        alone.then(|| report::detail(frame, self.args.level, &device::describe(&self.device)))
     }
 
     fn finish(&self, totals: &mut Totals, _: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {

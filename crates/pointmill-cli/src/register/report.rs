@@ -11,12 +11,13 @@ fn percent(share: f64) -> String {
 }
 
 /// A source alone: its pose, and how sure it is.
-pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
+pub(super) fn detail(frame: &Frame<Row>, level: bool, device: &str) -> Vec<String> {
     let row = &frame.of;
     let found = &row.found;
     let mut lines = matrix_lines(&found.target_from_source);
+    let what = if level { "points" } else { "matches" };
     lines.push(format!(
-        "{}: {} of {} matches agree, {} candidates, margin {:.2}",
+        "{}: {} of {} {what} agree, {} candidates, margin {:.2}",
         found.verdict,
         grouped(found.inliers),
         grouped(found.matches),
@@ -78,6 +79,7 @@ pub(super) const fn way_out(verdict: Verdict) -> &'static str {
         Verdict::TooFewMatches => {
             "; too few points are alike: change --voxel-size to about a hundredth of the extent of the scene"
         }
+        Verdict::NotLevel => "; z is not up in both clouds: level them, or leave out --level",
         Verdict::LowOverlap => {
             "; the clouds have too little in common: take clouds that are closer together, or `icp --guess`"
         }

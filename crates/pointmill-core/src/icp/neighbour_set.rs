@@ -58,6 +58,37 @@ impl NeighbourSet for Nearest {
     }
 }
 
+/// All points below a key, each shown once, in the order of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Within<V> {
+    /// The key that points are to be below.
+    pub limit: u64,
+    /// What is done with the key of a point.
+    pub visit: V,
+}
+
+impl<V: FnMut(u64)> NeighbourSet for Within<V> {
+    #[inline(always)]
+    fn max_distance(&self) -> f32 {
+        distance_of(self.limit)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: u64) {
+        if key < self.limit {
+            (self.visit)(key);
+        }
+    }
+
+    #[inline(always)]
+    fn prune(&mut self, _: f32) {}
+
+    #[inline(always)]
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+        key(bound, lowest) < self.limit
+    }
+}
+
 /// The nearest point, and how near a point at another place can be.
 ///
 /// Copies of the nearest point are as far as it from everywhere and have higher indices: they are

@@ -17,6 +17,13 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
+    /// Of sums that were made elsewhere: the number of neighbours, their offsets, and the products of
+    /// these in the order of a [`Symmetric`]. The unit of length does not matter.
+    #[inline(always)]
+    pub const fn of_sums(count: u32, sum: [f64; 3], products: Symmetric) -> Self {
+        Self { count, sum, products }
+    }
+
     /// Adds a neighbour. Offsets between points of `f32` are exact in `f64`, and small beside the
     /// coordinates, so one pass is enough.
     #[inline(always)]

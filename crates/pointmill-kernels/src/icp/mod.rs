@@ -28,6 +28,7 @@ pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights}
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
 pub use spread::{SpreadArgs, SpreadCovariance, SpreadMean, StoredSpread};
 pub use tree::{Build, BuildArgs, Half, LEAF, Node, Tree};
+pub(crate) use tree::{waiting_words, walk};
 
 use crate::prim::BLOCK;
 use crate::prim::sum::{TREE, fold, fold_words, is_last, write_tree};
@@ -75,7 +76,7 @@ pub type Place4 = [f32; 4];
 /// # Safety
 /// `p` is valid and aligned to 16 bytes.
 #[inline(always)]
-unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
+pub(crate) unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
     // SAFETY: the caller's promise; the type is as wide as its alignment here.
     let v = unsafe { *p.cast::<Aligned>() };
     ([v.0[0], v.0[1], v.0[2]], v.0[3].to_bits())

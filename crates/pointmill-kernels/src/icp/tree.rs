@@ -22,7 +22,7 @@ const PLACE: u32 = (1 << PLACE_BITS) - 1;
 /// codes at the 30 bits of their places, of which the last three are leaves.
 const WAITING: u32 = 63 + 27;
 /// Words of shared memory that the walks of a block of `threads` take.
-pub(super) const fn waiting_words(threads: u32) -> u32 {
+pub(crate) const fn waiting_words(threads: u32) -> u32 {
     WAITING * threads
 }
 /// Unvisited nodes are all ones. No valid word is, because coordinates are never NaN.
@@ -254,7 +254,7 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
 /// # Safety
 /// The tree is valid and has a point.
 #[inline(always)]
-pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet, waiting: Shared) {
+pub(crate) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet, waiting: Shared) {
     if !(q[0].is_finite() && q[1].is_finite() && q[2].is_finite()) {
         return;
     }

@@ -40,7 +40,7 @@ pub(super) struct Loop(BTreeSet<usize>);
 
 /// All kernels.
 pub(super) fn kernels() -> impl Iterator<Item = Listing> {
-    MODULES.iter().flat_map(|module| Listing::all_of(module.ptx))
+    MODULES.iter().flat_map(|module| Listing::all_of(module.ptx()))
 }
 
 impl Instruction {

@@ -142,7 +142,7 @@ fn loops_that_wait_for_other_blocks_back_off() {
 /// The rule above without its reason to hold.
 #[test]
 fn a_loop_without_a_sleep_is_found() {
-    let text = MODULES[0].ptx.replace("\tnanosleep.u32 64;\n", "");
+    let text = MODULES[0].ptx().replace("\tnanosleep.u32 64;\n", "");
     let broken: Vec<_> = Listing::all_of(text.leak()).filter(|kernel| waits(kernel).contains(&false)).collect();
     let names: Vec<_> = broken.iter().map(|kernel| kernel.name).collect();
     assert_eq!(names, ["prim_scan", "prim_compact", "prim_sort_pass_u32", "prim_sort_pass_u64"]);
@@ -152,10 +152,10 @@ fn a_loop_without_a_sleep_is_found() {
 #[test]
 fn kernels_ask_for_nothing_but_their_own_block() {
     for module in &MODULES {
-        let head: Vec<_> = module.ptx.lines().filter(|line| line.starts_with(['.'])).take(3).collect();
+        let head: Vec<_> = module.ptx().lines().filter(|line| line.starts_with(['.'])).take(3).collect();
         assert_eq!(head, [".version 7.8", ".target sm_70", ".address_size 64"], "{}", module.folder);
         for directive in ["cluster", "cooperative", "reqntid"] {
-            assert!(!module.ptx.contains(directive), "{}: {directive}", module.folder);
+            assert!(!module.ptx().contains(directive), "{}: {directive}", module.folder);
         }
         for kernel in module.kernels {
             // Arguments of all kernels up to compute capability 6, and of drivers before CUDA 12.1,

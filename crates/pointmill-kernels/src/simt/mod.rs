@@ -42,14 +42,26 @@ impl Doubles {
     /// Reads element `i`.
     #[inline(always)]
     pub fn get(self, i: u32) -> f64 {
-        f64::from_bits(self.words.get(i) as u64 | (self.words.get(self.len + i) as u64) << 32)
+        f64::from_bits(self.bits(i))
+    }
+
+    /// Reads the bits of element `i`.
+    #[inline(always)]
+    pub fn bits(self, i: u32) -> u64 {
+        self.words.get(i) as u64 | (self.words.get(self.len + i) as u64) << 32
     }
 
     /// Writes element `i`.
     #[inline(always)]
     pub fn set(self, i: u32, value: f64) {
-        self.words.set(i, value.to_bits() as u32);
-        self.words.set(self.len + i, (value.to_bits() >> 32) as u32);
+        self.set_bits(i, value.to_bits());
+    }
+
+    /// Writes the bits of element `i`.
+    #[inline(always)]
+    pub fn set_bits(self, i: u32, bits: u64) {
+        self.words.set(i, bits as u32);
+        self.words.set(self.len + i, (bits >> 32) as u32);
     }
 }
 

@@ -56,14 +56,42 @@ const POINT: u32 = 3;
 /// assert_eq!(scene.animation().len(), 2);
 /// ```
 pub fn icp_scene(title: &str, source: &[V3], target: &[V3], iterations: &[IcpIteration], distances: &[f64]) -> Scene {
+    let stages = iterations.last().map_or(0, |last| last.stage);
+    let label = |(i, iteration): (usize, &IcpIteration)| format!("iteration {i}{}", iteration.label(stages));
+    let labels: Vec<String> = iterations.iter().enumerate().map(label).collect();
+    let poses: Vec<Pose> = iterations.iter().map(|iteration| iteration.target_from_source).collect();
+    alignment(title, source, target, (&poses, &labels), distances)
+}
+
+/// A cloud before and after it was brought onto another without a guess; as [`icp_scene`] of two
+/// poses. `end` is said of the second.
+///
+/// ```
+/// use pointmill_core::Pose;
+/// use pointmill_view::register_scene;
+/// let (source, target) = ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], [[0.0, 0.5, 0.0], [1.0, 0.5, 0.0]]);
+/// let pose = Pose::from_translation([0.0, 0.5, 0.0]);
+/// let scene = register_scene("register", &source, &target, &pose, "found", &[0.0, 0.0]);
+/// assert_eq!(scene.animation().len(), 2);
+/// ```
+pub fn register_scene(title: &str, source: &[V3], target: &[V3], pose: &Pose, end: &str, distances: &[f64]) -> Scene {
+    let labels = ["before".to_owned(), format!("after: {end}")];
+    alignment(title, source, target, (&[Pose::IDENTITY, *pose], &labels), distances)
+}
+
+fn alignment(
+    title: &str,
+    source: &[V3],
+    target: &[V3],
+    (poses, labels): (&[Pose], &[String]),
+    distances: &[f64],
+) -> Scene {
     let mut scene = Scene::new(title, Paint::Own);
     scene.frame_ms(FRAME_MS);
-    let stages = iterations.last().map_or(0, |last| last.stage);
-    for (i, iteration) in iterations.iter().enumerate() {
-        scene.frame(&format!("iteration {i}{}", iteration.label(stages)));
+    for label in labels {
+        scene.frame(label);
     }
-    let poses: Vec<Pose> = iterations.iter().map(|iteration| iteration.target_from_source).collect();
-    let last = iterations.len().saturating_sub(1);
+    let last = poses.len().saturating_sub(1);
     if let Some([_, _, farthest, _]) = quantiles(distances.to_vec(), FARTHEST) {
         (scene.paint, scene.values) = (Paint::Intensity, "m to the target");
         let mut unit = 1.0;
@@ -77,7 +105,7 @@ pub fn icp_scene(title: &str, source: &[V3], target: &[V3], iterations: &[IcpIte
         scene.push(aligned.lifted(LIFT * extent));
     }
     scene.push(Layer::points("target", target).colour(TARGET));
-    scene.push(Layer::points("source", source).colour(SOURCE).moving(&poses));
+    scene.push(Layer::points("source", source).colour(SOURCE).moving(poses));
     let places = [scene.places(0, &[]), scene.places(last, &["source"])].concat();
     // Sweeps reach far beyond what there is to see.
     let camera = match sweep_reach(&scene.places(0, &["target"])) {

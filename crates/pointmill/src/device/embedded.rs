@@ -45,13 +45,13 @@ impl Device {
     /// ```
     pub fn embedded() -> Embedded {
         let of = |directive: &str| {
-            let line = MODULES[0].ptx.lines().find_map(|line| line.strip_prefix(directive));
+            let line = MODULES[0].ptx().lines().find_map(|line| line.strip_prefix(directive));
             line.map_or("", str::trim)
         };
         let modules = MODULES.iter().map(|module| EmbeddedModule {
             name: module.folder,
             kernels: module.kernels.len(),
-            bytes: module.ptx.len(),
+            bytes: module.ptx().len(),
         });
         let capabilities = cubin::list(MODULES[0].cubins).map(|cubin| cubin.capability);
         let machine_code = capabilities.map(|(major, minor)| (major.into(), minor.into())).collect();

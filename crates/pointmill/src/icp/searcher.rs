@@ -7,6 +7,7 @@ pub use radius::NeighbourLists;
 use super::cloud::centre_of;
 use super::cpu::{Index, Many, Scratch, Several, normals_of};
 use super::gpu;
+pub(crate) use super::gpu::Searched;
 use super::params::{Search, check_number, limit_of};
 use crate::device::{Device, Stream};
 use crate::prim::BLOCK;
@@ -146,6 +147,14 @@ impl Searcher {
         match &self.side {
             Side::Host { points, .. } => Some(points),
             Side::Device(_) => None,
+        }
+    }
+
+    /// What kernels search in; none on the CPU.
+    pub(crate) fn on_device(&self) -> Option<Searched<'_>> {
+        match &self.side {
+            Side::Host { .. } => None,
+            Side::Device(on) => Some(on.on_device()),
         }
     }
 

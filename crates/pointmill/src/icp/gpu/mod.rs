@@ -8,6 +8,7 @@ mod searcher;
 mod stage;
 mod tree;
 
+pub(crate) use searcher::Searched;
 pub(super) use searcher::Searcher;
 pub(super) use stage::Workspace;
 

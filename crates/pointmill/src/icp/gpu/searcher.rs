@@ -23,6 +23,15 @@ pub(in crate::icp) struct Searcher {
     work: Mutex<Work>,
 }
 
+/// Points on a device as kernels search them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Searched<'a> {
+    /// A tree of those that are finite; of none it has no root.
+    pub(crate) tree: kernels::Tree,
+    /// All points by index.
+    pub(crate) points: &'a Buffer<Place4>,
+}
+
 workspace! {
     /// Memory that calls use again.
     struct Work(stream) {
@@ -65,6 +74,10 @@ impl Searcher {
         }
         self.cloud.finish()?;
         if self.cloud.len(0) > 0 { self.tree.build(&self.cloud, self.search) } else { Ok(()) }
+    }
+
+    pub(in crate::icp) fn on_device(&self) -> Searched<'_> {
+        Searched { tree: self.tree.get(&self.cloud), points: &self.all }
     }
 
     pub(in crate::icp) const fn search(&self) -> Search {

@@ -2,9 +2,11 @@
 
 use super::result::Overlap;
 use super::surface::Surface;
+use super::{cpu, gpu};
+use crate::device::Buffer;
 use crate::icp::{IcpParams, Metric, Search, Searcher, Stage, Target};
 use crate::{Pose, Result, Stream, memory};
-use pointmill_core::rigid::{Rigid, wide};
+use pointmill_core::rigid::Rigid;
 
 /// Points of a cloud that are looked at, about.
 const PROBES: usize = 1000;
@@ -13,10 +15,16 @@ const SEEN: f64 = 6.0;
 /// A point is met where the other cloud has a rough point within so many voxels.
 const MET: f64 = 1.5;
 
+/// A point that is looked at.
+pub(super) type Probe = [f32; 3];
+/// An inclusive distance in metres.
+pub(super) type Limit = f64;
+
 /// What a cloud shows of itself: the points that stand out of planes.
 #[derive(Debug)]
 pub(super) struct View {
-    probes: Vec<[f32; 3]>,
+    probes: Vec<Probe>,
+    on_device: Option<Buffer<gpu::Probe4>>,
     rough: Searcher,
 }
 
@@ -27,30 +35,34 @@ impl View {
         let mut probes = Vec::new();
         memory::room(&mut probes, all.len().div_ceil(every))?;
         probes.extend(all.iter().step_by(every));
-        Ok(Self { probes, rough: Searcher::new(stream, &all[..], Search::Auto)? })
+        let on_device = (!stream.device().is_cpu()).then(|| gpu::probes(stream, &probes)).transpose()?;
+        Ok(Self { probes, on_device, rough: Searcher::new(stream, &all[..], Search::Auto)? })
     }
 
-    /// How the points of this cloud fit among those of another.
-    fn overlap(&self, other: &Self, surface: &Surface, pose: &Rigid, voxel: f64) -> Result<Overlap> {
-        let moved = memory::collect(self.probes.iter().map(|p| pose.apply(wide(*p)).map(|x| x as f32)))?;
-        let seen = surface.searcher.nearest(&moved, Some(SEEN * voxel))?;
-        let met = other.rough.nearest(&moved, Some(MET * voxel))?;
-        let count = |found: &[Option<_>]| found.iter().filter(|n| n.is_some()).count();
-        Ok(Overlap { probes: moved.len(), seen: count(&seen), met: count(&met) })
+    /// How the points of this cloud fit among those of another, at each pose.
+    fn overlaps(&self, other: &Self, surface: &Surface, poses: &[Rigid], voxel: f64) -> Result<Vec<Overlap>> {
+        let (seen, met) = (SEEN * voxel, MET * voxel);
+        let counts = match (&self.on_device, surface.searcher.on_device(), other.rough.on_device()) {
+            (Some(probes), Some(surface), Some(rough)) => gpu::counts(probes, poses, (&surface, seen), (&rough, met))?,
+            _ => cpu::counts(&self.probes, poses, (&surface.searcher, seen), (&other.rough, met))?,
+        };
+        let overlap =
+            |[seen, met]: [u32; 2]| Overlap { probes: self.probes.len(), seen: seen as usize, met: met as usize };
+        memory::collect(counts.into_iter().map(overlap))
     }
 }
 
-/// How the source fits in the target, and the target in the source.
+/// How the source fits in the target, and the target in the source, at each pose.
 pub(super) fn overlaps(
     source: (&View, &Surface),
     target: (&View, &Surface),
-    pose: &Rigid,
+    poses: &[Rigid],
     voxel: f64,
-) -> Result<[Overlap; 2]> {
-    Ok([
-        source.0.overlap(target.0, target.1, pose, voxel)?,
-        target.0.overlap(source.0, source.1, &pose.inverse(), voxel)?,
-    ])
+) -> Result<Vec<[Overlap; 2]>> {
+    let back: Vec<Rigid> = memory::collect(poses.iter().map(Rigid::inverse))?;
+    let forth = source.0.overlaps(target.0, target.1, poses, voxel)?;
+    let back = target.0.overlaps(source.0, source.1, &back, voxel)?;
+    memory::collect(forth.into_iter().zip(back).map(|(forth, back)| [forth, back]))
 }
 
 /// The rough points of a target, for short alignments of candidates.

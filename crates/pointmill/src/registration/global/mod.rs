@@ -14,7 +14,13 @@
 //!    in the other's part of the scene, how many meet a point there?
 //! 5. ICP refines the best.
 //!
-//! **Determinism**: there is no random number. The same bits for any number of threads.
+//! With [`level`](RegisterParams::level), candidates come from the search of
+//! [`registration::level`](super::level) instead of steps 1 to 3: points of the source above its
+//! ground are placed among normal distributions of the target, at the height of its ground, at each
+//! x, y and yaw.
+//!
+//! **Determinism**: there is no random number. The same bits on every
+//! device, for any number of threads.
 //!
 //! **Source**: Rusu, Blodow and Beetz, Fast Point Feature Histograms (FPFH) for 3D Registration,
 //! 2009; Chen, Sun, Yang and Tao, SC2-PCR: A Second Order Spatial Compatibility for Efficient and
@@ -22,18 +28,20 @@
 //! Non-Convexity for Robust Spatial Perception, 2020.
 
 mod candidates;
+mod cpu;
 mod evidence;
-mod feature;
-mod graph;
-mod matches;
+#[cfg(test)]
+mod fixtures;
+mod gpu;
 mod params;
 mod result;
-mod solve;
 mod surface;
 mod target;
 #[cfg(test)]
 mod tests;
 mod thin;
+mod tilt;
+mod upright;
 
 pub use params::{Refine, RegisterParams};
 pub use result::{Overlap, Registered, Timing, Verdict};
@@ -48,10 +56,11 @@ use crate::{Device, Result, Rows};
 /// finite, and those at the origin, are left out. Each cloud is worked on about its own middle, so
 /// large coordinates of `f64` keep their digits.
 ///
-/// **Limits**: it runs on the CPU. Clouds of fewer than 50 points or voxels have no answer.
+/// **Limits**: clouds of fewer than 50 points or voxels have no answer. Voxel means are made on the
+/// host, also of a cloud that is on a GPU.
 ///
 /// # Errors
-/// Parameters out of range, a device that is no CPU, too many points; out of memory.
+/// Parameters out of range, too many points, memory of another device; out of memory, a lost device.
 ///
 /// ```
 /// use pointmill::registration::global::{RegisterParams, Verdict, register};

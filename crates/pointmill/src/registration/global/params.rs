@@ -33,13 +33,16 @@ pub struct RegisterParams {
     /// Edge length in metres of the cubes whose points are joined to their mean; default 0.3. The
     /// radii of normals and features are multiples of it.
     pub voxel_size: f64,
+    /// Whether z is up in both frames. Default false. The pose is then looked for by a search over x,
+    /// y, z and yaw, which needs no matches of features.
+    pub level: bool,
     /// How the pose is refined; default GICP.
     pub refine: Refine,
 }
 
 impl Default for RegisterParams {
     fn default() -> Self {
-        Self { voxel_size: 0.3, refine: Refine::default() }
+        Self { voxel_size: 0.3, level: false, refine: Refine::default() }
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Verdict {
     TooFewMatches,
     /// The clouds do not fit at the best pose, or have too little in common.
     LowOverlap,
+    /// With [`level`](super::RegisterParams::level): z is not up in both frames.
+    NotLevel,
 }
 
 names!(Verdict {
@@ -24,6 +26,7 @@ names!(Verdict {
     Ambiguous = "ambiguous",
     TooFewMatches = "too-few-matches",
     LowOverlap = "low-overlap",
+    NotLevel = "not-level",
 });
 
 record! {
@@ -59,7 +62,7 @@ record! {
     pub struct Timing {
         /// Milliseconds of making the source ready.
         pub prepare_ms: f64,
-        /// Milliseconds of comparing features.
+        /// Milliseconds of comparing features; 0 with `level`.
         pub match_ms: f64,
         /// Milliseconds of finding and checking candidates.
         pub search_ms: f64,
@@ -78,9 +81,10 @@ record! {
         pub target_from_source: Pose,
         /// Whether the pose is an answer.
         pub verdict: Verdict,
-        /// Matches of features.
+        /// Matches of features. With [`level`](super::RegisterParams::level): points of the source
+        /// that were looked at.
         pub matches: usize,
-        /// Those within two voxels at the pose.
+        /// Those within two voxels at the pose. With `level`: those that are met.
         pub inliers: usize,
         /// How the source fits in the target.
         pub source_overlap: Overlap,

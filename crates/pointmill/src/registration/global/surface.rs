@@ -1,21 +1,25 @@
 //! A cloud made ready: voxel means, normals, and the features of those that are no plane.
 
-use super::feature::{self, VALUES};
 use super::params::RegisterParams;
 use super::thin::Thin;
-use crate::icp::{NeighbourLists, Search, Searcher};
-use crate::{Argument, Result, Rows, Stream, memory, par};
-use pointmill_core::icp::neighbourhood::Neighbourhood;
-use rayon::prelude::*;
+use super::{cpu, gpu};
+use crate::icp::{Search, Searcher};
+use crate::{Argument, Result, Rows, Stream, memory};
+use pointmill_core::registration::MOST_FEATURES;
 
-/// Neighbours of a feature at least.
-const FEWEST: usize = 8;
-/// A neighbourhood is a plane where its least spread is below this part of all.
-const FLAT: f64 = 0.01;
-/// A neighbourhood is a line where its second spread is below this part of its largest.
-const THIN: f64 = 0.04;
-/// Most points that have a feature.
-const MOST_FEATURES: usize = 4500;
+/// Radii of neighbourhoods in metres.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Radii {
+    pub(super) normal: f64,
+    pub(super) feature: f64,
+}
+
+impl Radii {
+    /// The square of the radius of a normal.
+    pub(super) fn near(self) -> f32 {
+        (self.normal * self.normal) as f32
+    }
+}
 
 /// A cloud made ready.
 #[derive(Debug)]
@@ -28,80 +32,77 @@ pub(super) struct Surface {
     /// The points that are no plane at the radius of a feature, ascending.
     pub(super) rough: Vec<u32>,
     /// The points that have a feature, ascending.
-    pub(super) keys: Vec<u32>,
-    pub(super) features: Vec<[f32; VALUES]>,
+    keys: Vec<u32>,
+    features: Features,
+}
+
+/// The features, where the work is done.
+#[derive(Debug)]
+enum Features {
+    Host(cpu::FeatureTable),
+    Device(gpu::FeatureTable),
 }
 
 impl Surface {
     pub(super) fn new(cloud: &Rows<'_>, params: &RegisterParams, stream: &Stream, argument: Argument) -> Result<Self> {
-        let Thin { points, centre, usable } = Thin::new(cloud, params.voxel_size, argument)?;
+        let Thin { points, centre, usable } = cloud.on_host(|cloud| Thin::new(cloud, params.voxel_size, argument))?;
         let searcher = Searcher::new(stream, &points[..], Search::Auto)?;
-        let radius = params.feature_radius();
-        let lists = searcher.radius_search(&points, radius, None)?;
-        let near = (params.normal_radius() * params.normal_radius()) as f32;
-        // The normal of a place, and how rough it is: 0 where it gets no feature.
-        let place = |i: usize| {
-            let list = &lists.neighbours[lists.row_splits[i]..lists.row_splits[i + 1]];
-            let (close, far) = list.split_at(list.partition_point(|n| n.distance_squared <= near));
-            let mut sums = Neighbourhood::default();
-            close.iter().for_each(|n| sums.add(points[i], points[n.index as usize]));
-            let normal = sums.normal();
-            far.iter().for_each(|n| sums.add(points[i], points[n.index as usize]));
-            let normal = if normal == [0.0; 3] { sums.normal() } else { normal };
-            match sums.plane().filter(|_| list.len() >= FEWEST) {
-                Some(of) if of.values[0] > FLAT && of.values[1] > THIN * of.values[2] => (normal, of.values[0]),
-                _ => (normal, 0.0),
-            }
+        // The search of upright clouds compares no features.
+        let most = if params.level { 0 } else { MOST_FEATURES };
+        let radii = Radii { normal: params.normal_radius(), feature: params.feature_radius() };
+        let (normals, rough, keys, features) = if let Some(on) = searcher.on_device() {
+            let mut around = gpu::Surroundings::new(&searcher, on, radii)?;
+            let (normals, rough, keys) = standing_out(&around.places()?, most)?;
+            let features = Features::Device(around.features(&keys)?);
+            (normals, rough, keys, features)
+        } else {
+            let around = cpu::Surroundings::new(&points, &searcher, radii)?;
+            let (normals, rough, keys) = standing_out(&around.places()?, most)?;
+            let features = Features::Host(around.features(&normals, &keys)?);
+            (normals, rough, keys, features)
         };
-        let places =
-            memory::collect_parallel((0..points.len()).into_par_iter().with_min_len(par::grain(64)).map(place))?;
-        let normals = memory::collect(places.iter().map(|place| place.0))?;
-        let rough_by = memory::collect(places.iter().map(|place| place.1))?;
-        let mut rough: Vec<u32> = Vec::new();
-        memory::room(&mut rough, rough_by.iter().filter(|by| **by > 0.0).count())?;
-        rough.extend((0..points.len() as u32).filter(|&i| rough_by[i as usize] > 0.0));
-        let mut keys = memory::collect(rough.iter().copied())?;
-        if keys.len() > MOST_FEATURES {
-            keys.sort_unstable_by(|&a, &b| rough_by[b as usize].total_cmp(&rough_by[a as usize]).then(a.cmp(&b)));
-            keys.truncate(MOST_FEATURES);
-            keys.sort_unstable();
-        }
-        let features = features(&points, &normals, &lists, &keys, radius as f32)?;
         Ok(Self { centre, usable, points, normals, searcher, rough, keys, features })
+    }
+
+    /// The points of the features of two clouds that are each the other's nearest, by source.
+    pub(super) fn matches(source: &Self, target: &Self) -> Result<Vec<[[f32; 3]; 2]>> {
+        let (forth, back) = match (&source.features, &target.features) {
+            (Features::Host(source), Features::Host(target)) => {
+                let forth = source.nearest_of(target)?;
+                // Only what is some source's nearest can match.
+                let back = target.nearest_of_some(&forth, source)?;
+                (forth, back)
+            }
+            (Features::Device(source), Features::Device(target)) => {
+                (source.nearest_of(target)?, target.nearest_of(source)?)
+            }
+            _ => unreachable!("both clouds are on one stream"),
+        };
+        let mut found = Vec::new();
+        for (s, t) in forth.iter().enumerate() {
+            if let Some(t) = t.map(|t| t as usize).filter(|&t| back[t] == Some(s as u32)) {
+                let [s, t] = [source.keys[s], target.keys[t]].map(|key| key as usize);
+                memory::push(&mut found, [source.points[s], target.points[t]])?;
+            }
+        }
+        Ok(found)
     }
 }
 
-fn features(
-    points: &[[f32; 3]],
-    normals: &[[f32; 3]],
-    lists: &NeighbourLists,
-    keys: &[u32],
-    radius: f32,
-) -> Result<Vec<[f32; VALUES]>> {
-    let list = |i: usize| &lists.neighbours[lists.row_splits[i]..lists.row_splits[i + 1]];
-    let mut wanted = memory::filled(points.len(), false)?;
-    keys.iter().flat_map(|&i| list(i as usize)).for_each(|n| wanted[n.index as usize] = true);
-    let simple = memory::collect_parallel((0..points.len()).into_par_iter().with_min_len(par::grain(64)).map(|i| {
-        let (mut counts, mut pairs) = ([0u32; VALUES], 0);
-        if wanted[i] && normals[i] != [0.0; 3] {
-            for n in list(i) {
-                let j = n.index as usize;
-                let along = [0, 1, 2].map(|k| points[j][k] - points[i][k]);
-                if let Some(bins) = feature::bins(normals[i], normals[j], along) {
-                    bins.iter().for_each(|&bin| counts[bin] += 1);
-                    pairs += 1;
-                }
-            }
-        }
-        feature::scaled(&counts, pairs)
-    }))?;
-    memory::collect_parallel(keys.par_iter().with_min_len(par::grain(64)).map(|&i| {
-        let mut sums = [0u64; VALUES];
-        for n in list(i as usize) {
-            let weight = u64::from(feature::weight(n.distance_squared, radius));
-            let of = &simple[n.index as usize];
-            (0..VALUES).for_each(|k| sums[k] += weight * u64::from(of[k]));
-        }
-        feature::feature(&sums)
-    }))
+/// Of the normal and the roughness of each point: the normals, the points that are rough, and those
+/// of them that get a feature, the `most` roughest; both ascending.
+#[expect(clippy::type_complexity, reason = "three lists of one use")]
+fn standing_out(places: &[([f32; 3], f64)], most: usize) -> Result<(Vec<[f32; 3]>, Vec<u32>, Vec<u32>)> {
+    let normals = memory::collect(places.iter().map(|place| place.0))?;
+    let mut rough: Vec<u32> = Vec::new();
+    memory::room(&mut rough, places.iter().filter(|place| place.1 > 0.0).count())?;
+    rough.extend((0..places.len() as u32).filter(|&i| places[i as usize].1 > 0.0));
+    let mut keys = memory::collect(rough.iter().copied())?;
+    if keys.len() > most {
+        let by = |i: u32| places[i as usize].1;
+        keys.sort_unstable_by(|&a, &b| by(b).total_cmp(&by(a)).then(a.cmp(&b)));
+        keys.truncate(most);
+        keys.sort_unstable();
+    }
+    Ok((normals, rough, keys))
 }

@@ -1,15 +1,16 @@
 //! A target that many sources are registered to.
 
-use super::candidates::{Candidate, alike, candidates};
+use super::candidates::{Limits, alike, candidates};
 use super::evidence::{Settler, View, overlaps};
-use super::graph::Graph;
-use super::matches::{Columns, matches};
 use super::params::{Refine, RegisterParams};
 use super::result::{Overlap, Registered, Timing, Verdict};
-use super::solve::residual;
 use super::surface::Surface;
+use super::tilt;
+use super::upright::Upright;
 use crate::icp::{self, IcpParams, Metric};
-use crate::{Argument, Device, Error, Pose, Result, Rows, Stream, memory};
+use crate::{Argument, Device, Pose, Result, Rows, Stream, memory};
+use pointmill_core::registration::Match;
+use pointmill_core::registration::pose::residual;
 use pointmill_core::rigid::Rigid;
 use std::time::Instant;
 
@@ -51,13 +52,13 @@ pub struct Target {
     ready: Ready,
     settler: Settler,
     refiner: Option<icp::Target>,
+    upright: Option<Upright>,
 }
 
 /// A cloud made ready.
 #[derive(Debug)]
 struct Ready {
     surface: Surface,
-    columns: Columns,
     view: View,
 }
 
@@ -65,13 +66,26 @@ impl Ready {
     fn new(cloud: &Rows<'_>, params: &RegisterParams, stream: &Stream, argument: Argument) -> Result<Self> {
         cloud.check_points(argument, stream)?;
         let surface = Surface::new(cloud, params, stream, argument)?;
-        let columns = Columns::new(&surface.features)?;
         let view = View::new(&surface, stream)?;
-        Ok(Self { surface, columns, view })
+        Ok(Self { surface, view })
     }
 
     fn is_small(&self) -> bool {
         self.surface.usable < FEWEST_POINTS || self.surface.points.len() < FEWEST_POINTS
+    }
+
+    fn is_tilted(&self) -> bool {
+        tilt::of_ground(&self.surface.normals).is_some_and(tilt::is_tilted)
+    }
+}
+
+/// Measures parts of the work.
+struct Clock(Instant);
+
+impl Clock {
+    /// The milliseconds since the last call.
+    fn lap(&mut self) -> f64 {
+        std::mem::replace(&mut self.0, Instant::now()).elapsed().as_secs_f64() * 1e3
     }
 }
 
@@ -96,12 +110,10 @@ impl Target {
     /// Points that are not finite, and those at the origin, are left out.
     ///
     /// # Errors
-    /// Parameters out of range, a device that is no CPU, too many points; out of memory.
+    /// Parameters out of range, too many points, memory of another device; out of memory, a lost
+    /// device.
     pub fn new<'a>(cloud: impl Into<Rows<'a>>, params: &RegisterParams, device: &Device) -> Result<Self> {
         params.validate()?;
-        if !device.is_cpu() {
-            return Err(Error::argument(Argument::Device, "the CPU", device));
-        }
         let (cloud, stream) = (cloud.into(), device.stream()?);
         device.install(|| {
             let ready = Ready::new(&cloud, params, &stream, Argument::Target)?;
@@ -121,26 +133,27 @@ impl Target {
                 };
                 icp::Target::with_normals(&stream, &ready.surface.points[..], &ready.surface.normals, &icp)
             });
-            Ok(Self { refiner: refiner.transpose()?, stream: stream.clone(), params: params.clone(), ready, settler })
+            let upright = (params.level && !ready.is_small())
+                .then(|| Upright::new(&ready.surface, params.voxel_size, device))
+                .transpose()?;
+            let (refiner, stream) = (refiner.transpose()?, stream.clone());
+            Ok(Self { stream, params: params.clone(), ready, settler, refiner, upright })
         })
     }
 
     /// The pose that brings a source onto the target; see [`register`](super::register).
     ///
     /// # Errors
-    /// Too many points; out of memory.
+    /// Too many points, memory of another device; out of memory, a lost device.
     pub fn register<'a>(&self, source: impl Into<Rows<'a>>) -> Result<Registered> {
         let source = source.into();
         self.stream.device().install(|| self.registered(&source))
     }
 
     fn registered(&self, source: &Rows<'_>) -> Result<Registered> {
-        let mut timing = Timing::default();
-        let mut clock = Instant::now();
-        let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64() * 1e3;
         let (target, voxel) = (&self.ready, self.params.voxel_size);
+        let mut clock = Clock(Instant::now());
         let source = Ready::new(source, &self.params, &self.stream, Argument::Source)?;
-        timing.prepare_ms = lap();
         let mut out = Registered {
             target_from_source: Pose::IDENTITY,
             verdict: Verdict::TooFewMatches,
@@ -153,49 +166,79 @@ impl Target {
             covariance: None,
             candidates: 0,
             capped: false,
-            timing,
+            timing: Timing { prepare_ms: clock.lap(), ..Timing::default() },
         };
         if source.is_small() || target.is_small() {
             return Ok(out);
         }
-        let pairs = self.pairs(&source)?;
+        if let Some(upright) = &self.upright {
+            if source.is_tilted() || target.is_tilted() {
+                out.verdict = Verdict::NotLevel;
+                return Ok(out);
+            }
+            for level in upright.targets() {
+                let mut next = out.clone();
+                let found = level.candidates(&source.surface, voxel)?;
+                self.conclude(&source, &found, &[], &mut next, &mut clock)?;
+                out.timing = next.timing;
+                if out.candidates == 0 || next.verdict == Verdict::Found {
+                    out = next;
+                }
+                if out.verdict == Verdict::Found {
+                    break;
+                }
+            }
+            return Ok(out);
+        }
+        let pairs = Surface::matches(&source.surface, &target.surface)?;
         out.matches = pairs.len();
-        out.timing.match_ms = lap();
-        let graph = Graph::new(&pairs, 1.5 * voxel as f32, 5.0 * voxel as f32)?;
-        let (mut found, capped) = candidates(&pairs, &graph, INLIER * voxel)?;
+        out.timing.match_ms = clock.lap();
+        let limits = Limits { tolerance: 1.5 * voxel as f32, shortest: 5.0 * voxel as f32, width: INLIER * voxel };
+        let (mut found, capped) = candidates(&self.stream, &pairs, &limits)?;
         found.retain(|candidate| candidate.inliers >= FEWEST_INLIERS);
-        (out.candidates, out.capped) = (found.len(), capped);
-        let Some((best, margin)) = self.best(&source, &found)? else { return Ok(out) };
-        out.timing.search_ms = lap();
-        self.judge(&source, best, margin, &pairs, &mut out)?;
-        out.timing.refine_ms = lap();
+        out.capped = capped;
+        let found = memory::collect(found.iter().map(|candidate| candidate.pose))?;
+        self.conclude(&source, &found, &pairs, &mut out, &mut clock)?;
         Ok(out)
     }
 
-    /// The points of the matches.
-    fn pairs(&self, source: &Ready) -> Result<Vec<[[f32; 3]; 2]>> {
-        let sides = [source, &self.ready];
-        let found = matches(sides.map(|s| &s.surface.features[..]), sides.map(|s| &s.columns))?;
-        let point = |side: usize, i: u32| sides[side].surface.points[sides[side].surface.keys[i as usize] as usize];
-        memory::collect(found.iter().map(|&[s, t]| [point(0, s), point(1, t)]))
+    /// Judges the best of the candidates, if there are any.
+    fn conclude(
+        &self,
+        source: &Ready,
+        found: &[Rigid],
+        pairs: &[Match],
+        out: &mut Registered,
+        clock: &mut Clock,
+    ) -> Result<()> {
+        out.candidates = found.len();
+        let best = self.best(source, found)?;
+        out.timing.search_ms += clock.lap();
+        if let Some((best, margin)) = best {
+            self.judge(source, best, margin, pairs, out)?;
+            out.timing.refine_ms += clock.lap();
+        }
+        Ok(())
     }
 
-    fn check(&self, source: &Ready, pose: Rigid) -> Result<Checked> {
+    /// Holds poses against both clouds.
+    fn checked(&self, source: &Ready, poses: &[Rigid]) -> Result<Vec<Checked>> {
         let sides = [source, &self.ready].map(|side| (&side.view, &side.surface));
-        Ok(Checked { overlap: overlaps(sides[0], sides[1], &pose, self.params.voxel_size)?, pose })
+        let overlaps = overlaps(sides[0], sides[1], poses, self.params.voxel_size)?;
+        memory::collect(poses.iter().zip(overlaps).map(|(&pose, overlap)| Checked { pose, overlap }))
     }
 
     /// The candidate that fits best, and its margin over the best that is another pose. Of equal
     /// ones the first is the best.
-    fn best(&self, source: &Ready, found: &[Candidate]) -> Result<Option<(Checked, f64)>> {
-        let mut all = Vec::new();
-        for candidate in found {
-            all.push(self.check(source, candidate.pose)?);
-        }
+    fn best(&self, source: &Ready, found: &[Rigid]) -> Result<Option<(Checked, f64)>> {
+        let mut all = self.checked(source, found)?;
         all.sort_by(|a, b| b.score().total_cmp(&a.score()));
         all.truncate(SETTLED);
-        for one in &mut all {
-            let settled = self.check(source, self.settler.settle(&source.view, &one.pose)?)?;
+        let mut settled = Vec::new();
+        for one in &all {
+            memory::push(&mut settled, self.settler.settle(&source.view, &one.pose)?)?;
+        }
+        for (one, settled) in all.iter_mut().zip(self.checked(source, &settled)?) {
             if settled.score() > one.score() {
                 *one = settled;
             }
@@ -210,34 +253,33 @@ impl Target {
     }
 
     /// Refines the best candidate and judges it.
-    fn judge(
-        &self,
-        source: &Ready,
-        best: Checked,
-        margin: f64,
-        pairs: &[[[f32; 3]; 2]],
-        out: &mut Registered,
-    ) -> Result<()> {
+    fn judge(&self, source: &Ready, best: Checked, margin: f64, pairs: &[Match], out: &mut Registered) -> Result<()> {
         // Without a refinement nothing says in which directions the clouds slide. A pose that the
         // refinement leaves for a worse one is not determined.
         let (mut last, mut determined) = (best, self.refiner.is_none());
         if let Some(refiner) = &self.refiner {
             let refined = refiner.align(&source.surface.points[..], &Pose::from(last.pose))?;
-            let checked = self.check(source, *refined.target_from_source.rigid())?;
-            if checked.score() >= 0.9 * last.score() {
+            let mut checked = self.checked(source, &[*refined.target_from_source.rigid()])?;
+            if let Some(checked) = checked.pop().filter(|checked| checked.score() >= 0.9 * last.score()) {
                 determined = refined.fit.observability.rank() == 6;
                 out.observability = Some(refined.fit.observability);
                 (last, out.covariance) = (checked, refined.covariance);
             }
         }
         let limit = (INLIER * self.params.voxel_size).powi(2);
-        out.inliers = pairs.iter().filter(|pair| residual(&last.pose, pair) <= limit).count();
+        (out.inliers, out.matches) = if self.params.level {
+            (last.overlap[0].met, last.overlap[0].probes)
+        } else {
+            (pairs.iter().filter(|pair| residual(&last.pose, pair) <= limit).count(), pairs.len())
+        };
         ([out.source_overlap, out.target_overlap], out.margin) = (last.overlap, margin);
         let [from, to] = [source, &self.ready].map(|side| side.surface.centre);
         out.target_from_source = Pose::from(last.pose).about(from.map(|x| -x), to.map(|x| -x));
         let fits = last.overlap.iter().all(|o| o.share() >= LEAST_SHARE && o.extent() >= LEAST_EXTENT);
         out.verdict = if !fits {
             Verdict::LowOverlap
+        } else if self.params.level && tilt::is_tilted(last.pose.rotation[2][2]) {
+            Verdict::NotLevel
         } else if margin < LEAST_MARGIN || !determined {
             Verdict::Ambiguous
         } else if out.inliers < FEWEST_REFINED {

@@ -42,6 +42,15 @@ impl LevelTarget {
     /// # Errors
     /// Parameters out of range; a region with more than 2^31 cubes around it; out of memory.
     pub fn new(grid: &NdtGrid, params: &LevelTargetParams) -> Result<Self> {
+        Self::made(grid, params, false)
+    }
+
+    /// As [`Self::new`] with ground, but places without any take that of the nearest that has some.
+    pub(in crate::registration) fn over_nearest_ground(grid: &NdtGrid, params: &LevelTargetParams) -> Result<Self> {
+        Self::made(grid, params, true)
+    }
+
+    fn made(grid: &NdtGrid, params: &LevelTargetParams, nearest: bool) -> Result<Self> {
         let (unit, origin, cells) = (grid.lattice().unit(), grid.lattice().origin(), grid.read()?);
         let step = params.validate(unit)?;
         let ground = if params.ground { Ground::new(&cells, unit)? } else { Ground::default() };
@@ -83,6 +92,9 @@ impl LevelTarget {
                 let place = [at % counts[0], at / counts[0]];
                 let [x, y] = [0, 1].map(|k| f64::from(first[k] + place[k] as i32) * step);
                 *to = ground.height(x, y).unwrap_or(f64::NAN);
+            }
+            if nearest {
+                spread(&mut grounds, counts[0])?;
             }
         }
         let heights = means.map(|z| (z / step).floor() as i32);
@@ -181,6 +193,32 @@ fn places(cells: &NdtCells, params: &LevelTargetParams, origin: [f64; 3], unit: 
         all = [all[0].max(x0 - x), all[1].max(y0 - y), all[2].min(x1 - x), all[3].min(y1 - y)];
     }
     (all[0] <= all[2] && all[1] <= all[3]).then_some(all)
+}
+
+/// Gives places without a height, rows of `width`, that of the place that reaches them with the
+/// fewest steps along x and y; of several the first.
+fn spread(heights: &mut [f64], width: usize) -> Result<()> {
+    let mut reached = Vec::new();
+    memory::room(&mut reached, heights.len())?;
+    reached.extend((0..heights.len()).filter(|&at| !heights[at].is_nan()));
+    let mut next = 0;
+    while let Some(&at) = reached.get(next) {
+        next += 1;
+        let [x, y] = [at % width, at / width];
+        let beside = [
+            (x > 0).then(|| at - 1),
+            (x + 1 < width).then(|| at + 1),
+            at.checked_sub(width),
+            (y + 1 < heights.len() / width).then(|| at + width),
+        ];
+        for to in beside.into_iter().flatten() {
+            if heights[to].is_nan() {
+                heights[to] = heights[at];
+                reached.push(to);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The lowest level cell of each column.

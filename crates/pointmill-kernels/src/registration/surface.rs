@@ -1,0 +1,183 @@
+//! Normals of points, how rough their surroundings are, and their features.
+
+use crate::icp::{Place4, Tree, load4, waiting_words, walk};
+use crate::simt::*;
+use pointmill_core::icp::nearest::{distance_of, index_of};
+use pointmill_core::icp::neighbour_set::Within;
+use pointmill_core::icp::neighbourhood::is_normal;
+use pointmill_core::registration::feature::{BINS, VALUES, bins, scaled, value, weight};
+use pointmill_core::registration::surface::{Offsets, normal_and_roughness};
+
+/// Threads a block of the kernels here.
+pub const SURFACE_BLOCK: u32 = 64;
+const WAITING: u32 = waiting_words(SURFACE_BLOCK);
+const HISTOGRAMS: u32 = VALUES as u32 * SURFACE_BLOCK;
+
+/// The histogram of this thread.
+#[derive(Clone, Copy)]
+struct Histogram(Shared);
+
+impl Histogram {
+    #[inline(always)]
+    fn new() -> Self {
+        let of = Self(Shared::at(WAITING + thread_index()));
+        for k in 0..VALUES {
+            of.set(k, 0);
+        }
+        of
+    }
+
+    #[inline(always)]
+    fn get(self, k: usize) -> u32 {
+        self.0.get(k as u32 * SURFACE_BLOCK)
+    }
+
+    #[inline(always)]
+    fn set(self, k: usize, value: u32) {
+        self.0.set(k as u32 * SURFACE_BLOCK, value);
+    }
+
+    #[inline(always)]
+    fn add(self, k: usize, value: u32) {
+        self.set(k, self.get(k) + value);
+    }
+}
+
+/// Arguments of [`Places`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PlacesArgs {
+    /// The points.
+    pub tree: Tree,
+    /// The points by index.
+    pub points: *const Place4,
+    /// The radius of a feature.
+    pub radius: f32,
+    /// The square of the radius of a normal.
+    pub near: f32,
+    /// The key that neighbours are below.
+    pub limit: u64,
+    /// By index: the normal.
+    pub normals: *mut Place4,
+    /// By index: how rough it is.
+    pub roughness: *mut f64,
+}
+
+kernel! {
+    /// Normals and roughness. One thread a point.
+    Places = "registration_places", block SURFACE_BLOCK, shared WAITING, cooperative true, carveout 60,
+    fn(a: PlacesArgs) {
+        let i = global_index();
+        if i < a.tree.n {
+            let (p, index) = load4(a.tree.points.add(i as usize));
+            let (mut near, mut all) = (Offsets::default(), Offsets::default());
+            let visit = |key: u64| {
+                let q = load4(a.points.add(index_of(key) as usize)).0;
+                if distance_of(key) <= a.near {
+                    near.add(p, q, a.radius);
+                }
+                all.add(p, q, a.radius);
+            };
+            walk(&a.tree, p, &mut Within { limit: a.limit, visit }, Shared::at(0));
+            let (n, roughness) = normal_and_roughness(&near, &all);
+            *a.normals.add(index as usize) = [n[0], n[1], n[2], 0.0];
+            *a.roughness.add(index as usize) = roughness;
+        }
+    }
+}
+
+/// Arguments of [`Simple`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SimpleArgs {
+    /// The points.
+    pub tree: Tree,
+    /// The points by index.
+    pub points: *const Place4,
+    /// Their normals by index.
+    pub normals: *const Place4,
+    /// The key that neighbours are below.
+    pub limit: u64,
+    /// `[n, 33]`, by index.
+    pub simple: *mut u32,
+}
+
+kernel! {
+    /// The histogram of the pairs of a point with its neighbours. One thread a point.
+    Simple = "registration_simple", block SURFACE_BLOCK, shared WAITING + HISTOGRAMS, cooperative true, carveout 60,
+    fn(a: SimpleArgs) {
+        let i = global_index();
+        if i < a.tree.n {
+            let (p, index) = load4(a.tree.points.add(i as usize));
+            let normal = load4(a.normals.add(index as usize)).0;
+            let (counts, mut pairs) = (Histogram::new(), 0);
+            if is_normal(normal) {
+                let visit = |key: u64| {
+                    let j = index_of(key) as usize;
+                    let (q, other) = (load4(a.points.add(j)).0, load4(a.normals.add(j)).0);
+                    if let Some([x, y, z]) = bins(normal, other, [q[0] - p[0], q[1] - p[1], q[2] - p[2]]) {
+                        counts.add(x, 1);
+                        counts.add(y, 1);
+                        counts.add(z, 1);
+                        pairs += 1;
+                    }
+                };
+                walk(&a.tree, p, &mut Within { limit: a.limit, visit }, Shared::at(0));
+            }
+            for k in 0..VALUES {
+                *a.simple.add(index as usize * VALUES + k) = scaled(counts.get(k), pairs);
+            }
+        }
+    }
+}
+
+/// Arguments of [`Features`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FeaturesArgs {
+    /// The points.
+    pub tree: Tree,
+    /// The points by index.
+    pub points: *const Place4,
+    /// What [`Simple`] made.
+    pub simple: *const u32,
+    /// The indices of the points that get a feature.
+    pub keys: *const u32,
+    /// How many.
+    pub len: u32,
+    /// The radius of a feature.
+    pub radius: f32,
+    /// The key that neighbours are below.
+    pub limit: u64,
+    /// `[len, 33]`.
+    pub features: *mut f32,
+}
+
+kernel! {
+    /// Features: weighted sums of the histograms of neighbours. One thread a feature.
+    Features = "registration_features", block SURFACE_BLOCK, shared WAITING + HISTOGRAMS, cooperative true, carveout 60,
+    fn(a: FeaturesArgs) {
+        let i = global_index();
+        if i < a.len {
+            let p = load4(a.points.add(*a.keys.add(i as usize) as usize)).0;
+            let sums = Histogram::new();
+            let visit = |key: u64| {
+                let (weight, of) = (weight(distance_of(key), a.radius), index_of(key) as usize * VALUES);
+                for k in 0..VALUES {
+                    sums.add(k, weight * *a.simple.add(of + k));
+                }
+            };
+            walk(&a.tree, p, &mut Within { limit: a.limit, visit }, Shared::at(0));
+            for block in 0..VALUES / BINS {
+                let mut total = 0;
+                for k in 0..BINS {
+                    total += sums.get(block * BINS + k);
+                }
+                for k in 0..BINS {
+                    let at = block * BINS + k;
+                    *a.features.add(i as usize * VALUES + at) = value(sums.get(at), total);
+                }
+            }
+        }
+    }
+}
