@@ -396,6 +396,8 @@ enum pointmill_verdict
   POINTMILL_TOO_FEW_MATCHES = 2,
   // The clouds have too little in common.
   POINTMILL_LOW_OVERLAP = 3,
+  // With level: z is not up in both frames.
+  POINTMILL_NOT_LEVEL = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -881,6 +883,8 @@ typedef struct pointmill_register_params {
   double voxel_size;
   // A pointmill_refine; default GICP.
   uint32_t refine;
+  // Not 0 where z is up in both frames: a search over x, y, z and yaw; default 0.
+  uint32_t level;
 } pointmill_register_params;
 
 // What a registration without a guess found.
@@ -893,9 +897,9 @@ typedef struct pointmill_registered {
   uint32_t verdict;
   // Whether a cap left matches out of the search.
   uint32_t capped;
-  // Matches of features.
+  // Matches of features; with level, points of the source that were looked at.
   uint64_t matches;
-  // Matches within two voxels at the pose.
+  // Matches within two voxels at the pose; with level, points that meet the target.
   uint64_t inliers;
   // Poses that were looked at.
   uint64_t candidates;
@@ -1090,6 +1094,12 @@ pointmill_status pointmill_cloud_rows(const struct pointmill_cloud *cloud,
                                       float *memory,
                                       uint64_t capacity,
                                       struct pointmill_array *array);
+
+// A tensor of another library as an array, without a copy. `tensor` is a `DLManagedTensorVersioned` of
+// dlpack.h, version 1; it stays the caller's, who calls its deleter when the array is no longer used.
+// The first axis is rows, and the values of the others stand side by side. Memory may be of the host, of
+// CUDA, or of the host and pinned by CUDA; memory of CUDA is that of the GPU of the stream of the call.
+pointmill_status pointmill_array_of_dlpack(const void *tensor, struct pointmill_array *array);
 
 // What the last call of this thread that failed says: "argument: expected .., got ..". The text is
 // there until another call of the thread fails.

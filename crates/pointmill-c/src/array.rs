@@ -48,7 +48,7 @@ pub(crate) fn dtype(number: u32) -> Result<Dtype> {
     known.ok_or_else(|| Fault::new("type", "a pointmill_type, 1 to 13", number))
 }
 
-fn type_number(dtype: Dtype) -> u32 {
+pub(crate) fn type_number(dtype: Dtype) -> u32 {
     TYPES.iter().position(|one| *one == dtype).map_or(0, |i| i as u32 + 1)
 }
 

@@ -1,6 +1,6 @@
 //! Clouds as messages have them: fields at offsets in rows of bytes.
 
-use crate::array::{TYPES, dtype, pointmill_array, pointmill_type};
+use crate::array::{dtype, pointmill_array, pointmill_type, type_number};
 use crate::error::{Fault, Result, guard, pointmill_status};
 use crate::handle::{choice, defaults, fill, given, structs};
 use pointmill::Dtype;
@@ -198,8 +198,18 @@ unsafe fn number(at: *const u8, dtype: Dtype) -> f32 {
 
 /// Fills an array that has the points of a cloud.
 fn rows(cloud: &pointmill_cloud, of: Dtype, columns: u64, data: *mut c_void, to: *mut pointmill_array) -> Result<()> {
-    let r#type = TYPES.iter().position(|one| *one == of).map_or(0, |i| i as u32 + 1);
     let array = given(to).map_err(|fault| fault.about("array"))?;
     let stride = columns * of.bytes() as u64;
-    fill(to, pointmill_array { data, rows: cloud.points, columns, stride, r#type, place: cloud.place, ..array })
+    fill(
+        to,
+        pointmill_array {
+            data,
+            rows: cloud.points,
+            columns,
+            stride,
+            r#type: type_number(of),
+            place: cloud.place,
+            ..array
+        },
+    )
 }

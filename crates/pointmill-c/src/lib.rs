@@ -20,6 +20,7 @@
 mod array;
 mod boxes;
 mod cloud;
+mod dlpack;
 mod error;
 mod handle;
 mod icp;
@@ -35,6 +36,7 @@ mod voxelize;
 pub use array::*;
 pub use boxes::*;
 pub use cloud::*;
+pub use dlpack::*;
 pub use error::*;
 pub use icp::*;
 pub use ndt::*;

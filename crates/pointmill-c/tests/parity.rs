@@ -1,100 +1,22 @@
-//! Calls through C give the bytes of the library, and bad ones a status.
+//! Calls through C give the bytes of the library.
 
+mod common;
+
+use common::*;
 use pointmill::boxes::{Candidates, NmsParams, nms};
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtMoments, NdtParams};
-use pointmill::registration::global::{RegisterParams, register};
+use pointmill::registration::global::{RegisterParams, Verdict, register};
 use pointmill::roi_pool::{RoiPoolParams, Scene, roi_pool};
 use pointmill::sparse::{GridSampleParams, SerializeParams, grid_sample, serialize};
 use pointmill::voxelize::{Outputs, VoxelizeParams, voxelize};
 use pointmill::{Device, Pose, Rows};
 use pointmill_c::*;
 use pointmill_slam::odometry::{Odometry, OdometryParams};
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
-const OK: pointmill_status = pointmill_status::POINTMILL_OK;
 const REFUSED: pointmill_status = pointmill_status::POINTMILL_ARGUMENT;
-
-fn message() -> String {
-    // SAFETY: the text of this thread, until its next failure.
-    unsafe { CStr::from_ptr(pointmill_last_message()) }.to_str().unwrap().to_owned()
-}
-
-#[track_caller]
-fn ok(status: pointmill_status) {
-    assert_eq!(status, OK, "{}", message());
-}
-
-fn stream(name: &str) -> *mut pointmill_stream {
-    let (mut stream, name) = (null_mut(), CString::new(name).unwrap());
-    ok(pointmill_stream_create(name.as_ptr(), Some(&mut stream)));
-    stream
-}
-
-/// A handle as the functions take it.
-fn shared<'a, T>(handle: *mut T) -> Option<&'a T> {
-    // SAFETY: each test destroys its handles at its end.
-    unsafe { handle.as_ref() }
-}
-
-fn own<'a, T>(handle: *mut T) -> Option<&'a mut T> {
-    // SAFETY: as above, and each test is one thread.
-    unsafe { handle.as_mut() }
-}
-
-fn ended<T>(handle: *mut T) -> Option<Box<T>> {
-    // SAFETY: a handle came from a box.
-    (!handle.is_null()).then(|| unsafe { Box::from_raw(handle) })
-}
-
-fn array<T>(values: &[T], columns: usize, r#type: pointmill_type) -> pointmill_array {
-    pointmill_array {
-        data: values.as_ptr().cast_mut().cast(),
-        rows: (values.len() / columns) as u64,
-        columns: columns as u64,
-        r#type: r#type as u32,
-        ..pointmill_array::new()
-    }
-}
-
-fn floats(values: &[f32], columns: usize) -> pointmill_array {
-    array(values, columns, pointmill_type::POINTMILL_F32)
-}
-
-/// An array of a result, copied to the host.
-fn copied<T: Copy + Default>(
-    mut get: impl FnMut(*const std::ffi::c_char, *mut pointmill_array) -> pointmill_status,
-    name: &str,
-) -> Vec<T> {
-    let (name, mut view) = (CString::new(name).unwrap(), pointmill_array::new());
-    ok(get(name.as_ptr(), &raw mut view));
-    let mut values = vec![T::default(); (view.rows * view.columns) as usize];
-    let mut out = pointmill_array { data: values.as_mut_ptr().cast(), place: 0, ..view };
-    if !values.is_empty() {
-        ok(get(name.as_ptr(), &raw mut out));
-    }
-    values
-}
-
-/// Points of a street: a floor, walls and posts.
-fn street(n: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1u64 << 24) as f32
-    };
-    let mut points = Vec::new();
-    for i in 0..n {
-        let (a, b, c) = (next() * 60.0 - 30.0, next() * 20.0 - 10.0, next() * 4.0);
-        match i % 4 {
-            0 | 1 => points.extend([a, b, 0.02 * c, 0.5]),
-            2 => points.extend([a, if b > 0.0 { 10.0 } else { -9.0 }, c, 0.25]),
-            _ => points.extend([(a / 7.0).round() * 7.0 + 0.1 * b.sin(), 6.0 + 0.1 * b.cos(), c, 0.75]),
-        }
-    }
-    points
-}
 
 #[test]
 fn voxels_cells_and_orders_are_those_of_the_library() {
@@ -249,16 +171,23 @@ fn alignments_are_those_of_the_library() {
     assert_eq!((found.pairs, found.inlier_rmse), (expected.fit.num_inliers as u64, expected.fit.inlier_rmse));
     pointmill_icp_target_destroy(ended(target));
 
-    let expected = register(of_scan, of_map, &RegisterParams::default(), &Device::cpu()).unwrap();
-    let mut target = null_mut();
-    // SAFETY: any bits are a value of it.
-    let mut registered: pointmill_registered = unsafe { std::mem::zeroed() };
-    registered.struct_size = size_of_val(&registered);
-    ok(pointmill_register_target_create(shared(stream), &raw const map_array, null(), Some(&mut target)));
-    ok(pointmill_register_target_register(shared(target), &raw const scan_array, &raw mut registered));
-    assert_eq!(registered.target_from_source.m, *expected.target_from_source.matrix().as_flattened());
-    assert_eq!((registered.matches, registered.margin), (expected.matches as u64, expected.margin));
-    pointmill_register_target_destroy(ended(target));
+    for level in [false, true] {
+        let params = RegisterParams { level, ..RegisterParams::default() };
+        let expected = register(of_scan, of_map, &params, &Device::cpu()).unwrap();
+        let mut target = null_mut();
+        // SAFETY: any bits are a value of both.
+        let (mut given, mut registered): (pointmill_register_params, pointmill_registered) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        (given.struct_size, registered.struct_size) = (size_of_val(&given), size_of_val(&registered));
+        ok(pointmill_register_params_init(&raw mut given));
+        given.level = u32::from(level);
+        ok(pointmill_register_target_create(shared(stream), &raw const map_array, &raw const given, Some(&mut target)));
+        ok(pointmill_register_target_register(shared(target), &raw const scan_array, &raw mut registered));
+        assert_eq!(registered.target_from_source.m, *expected.target_from_source.matrix().as_flattened());
+        assert_eq!((registered.matches, registered.margin), (expected.matches as u64, expected.margin));
+        assert_eq!(registered.verdict as usize, Verdict::ALL.iter().position(|one| *one == expected.verdict).unwrap());
+        pointmill_register_target_destroy(ended(target));
+    }
 
     let mut library = Odometry::new(&Device::cpu().stream().unwrap(), &OdometryParams::default()).unwrap();
     let mut odometry = null_mut();
@@ -274,84 +203,6 @@ fn alignments_are_those_of_the_library() {
     }
     pointmill_odometry_destroy(ended(odometry));
     pointmill_stream_destroy(ended(stream));
-}
-
-#[test]
-fn bad_calls_are_statuses() {
-    let points = street(100, 5);
-    let (stream, good) = (stream("cpu"), floats(&points, 4));
-    let mut voxelizer: *mut pointmill_voxelizer = null_mut();
-    let create = |params: *const pointmill_voxelize_params, out: &mut *mut pointmill_voxelizer| {
-        pointmill_voxelizer_create(shared(stream), params, Some(out))
-    };
-    assert_eq!(pointmill_voxelizer_create(None, null(), Some(&mut voxelizer)), REFUSED);
-    assert_eq!(message(), "stream: expected a handle, got null");
-    assert_eq!(pointmill_voxelizer_create(shared(stream), null(), None), REFUSED);
-    // SAFETY: any bits are a value of it.
-    let mut params: pointmill_voxelize_params = unsafe { std::mem::zeroed() };
-    assert_eq!(create(&raw const params, &mut voxelizer), REFUSED);
-    assert!(message().contains("struct_size"), "{}", message());
-    ok(pointmill_voxelize_params_init(&raw mut params));
-    params.order = 7;
-    assert_eq!(create(&raw const params, &mut voxelizer), REFUSED);
-    assert_eq!(message(), "order: expected 0 to 1, got 7");
-    let odd = (&raw const params).wrapping_byte_add(1);
-    assert_eq!(create(odd, &mut voxelizer), REFUSED);
-    assert!(message().contains("aligned") && voxelizer.is_null());
-
-    ok(create(null(), &mut voxelizer));
-    let run = |array: *const pointmill_array| pointmill_voxelizer_run(own(voxelizer), array, null(), 0);
-    let byte = |by: usize| (good.data as usize + by) as *mut c_void;
-    let cases = [
-        (pointmill_array { struct_size: 8, ..good }, "struct_size"),
-        (pointmill_array { data: null_mut(), ..good }, "null"),
-        (pointmill_array { data: byte(2), rows: 10, ..good }, "aligned"),
-        (pointmill_array { rows: u64::MAX, ..good }, "fit in memory"),
-        (pointmill_array { r#type: 99, ..good }, "pointmill_type"),
-        (pointmill_array { r#type: 8, rows: 50, ..good }, "f32"),
-        (pointmill_array { place: 1, ..good }, "GPU"),
-        (pointmill_array { place: 9, ..good }, "place"),
-        (pointmill_array { stride: 4, ..good }, "row to row"),
-        (pointmill_array { columns: 2, ..good }, "columns"),
-    ];
-    for (array, expected) in cases {
-        assert_eq!(run(&raw const array), REFUSED);
-        assert!(message().contains(expected), "{expected}: {}", message());
-    }
-    assert_eq!(run(null()), REFUSED);
-    ok(run(&raw const good));
-    let splits = [0u64, 101];
-    assert_eq!(pointmill_voxelizer_run(own(voxelizer), &raw const good, splits.as_ptr(), 2), REFUSED);
-    ok(run(&raw const good));
-    let mut short = floats(&points, 4);
-    assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"voxels".as_ptr(), &raw mut short), REFUSED);
-    assert!(message().contains("room for"), "{}", message());
-    let mut counts = [0u32; 12];
-    let two_rows = array(&counts, 6, pointmill_type::POINTMILL_U32);
-    let mut gaps = pointmill_array { stride: 40, data: counts.as_mut_ptr().cast(), ..two_rows };
-    assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"counts".as_ptr(), &raw mut gaps), REFUSED);
-    assert!(message().ends_with("2 x 6 of u32, 40 bytes from row to row"), "{}", message());
-    gaps.rows = 1;
-    ok(pointmill_voxelizer_array(shared(voxelizer), c"counts".as_ptr(), &raw mut gaps));
-    let report = voxelize(Rows::f32(&points, 4).unwrap(), &VoxelizeParams::default(), &Device::cpu()).unwrap().report();
-    assert_eq!(counts[5] as usize, report.unwrap().points_kept);
-    assert_eq!(pointmill_voxelizer_array(shared(voxelizer), c"nothing".as_ptr(), &raw mut short), REFUSED);
-    assert!(message().starts_with("name: expected coords, "), "{}", message());
-    pointmill_voxelizer_destroy(ended(voxelizer));
-    pointmill_voxelizer_destroy(None);
-
-    // Memory that nobody has.
-    // SAFETY: any bits are a value of it.
-    let mut given: pointmill_grid_sample_params = unsafe { std::mem::zeroed() };
-    ok(pointmill_grid_sample_params_init(&raw mut given));
-    given.capacity = (1 << 30) - 1;
-    let mut sampler = null_mut();
-    ok(pointmill_grid_sampler_create(shared(stream), &raw const given, Some(&mut sampler)));
-    pointmill_grid_sampler_destroy(ended(sampler));
-    pointmill_stream_destroy(ended(stream));
-    let mut none = null_mut();
-    assert_eq!(pointmill_stream_create(c"gpu".as_ptr(), Some(&mut none)), REFUSED);
-    assert!(none.is_null());
 }
 
 #[test]
