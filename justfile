@@ -36,7 +36,7 @@ fixtures:
         python3 fixtures/$operator.py --self-test --rounds 2000
         python3 fixtures/$operator.py --mutants
     done
-    for program in odometry sparse sparse_pairs; do
+    for program in odometry sparse sparse_pairs register; do
         python3 fixtures/$program.py
         python3 fixtures/$program.py --check
     done
@@ -127,7 +127,7 @@ release *machines: packers
     rm -rf target/release-files
     POINTMILL_PTXAS=$PWD/target/ptxas PATH=$PWD/target/wheel-venv/bin:$PATH release/build target/release-files {{ machines }}
 
-# Check and install what `just release` made, and run the ARM command; `just release-check --help`
+# Check and install what `just release` made, and run the ARM command and the C examples; `just release-check --help`
 release-check *args:
     release/check target/release-files --release {{ args }}
 
