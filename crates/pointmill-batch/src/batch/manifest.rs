@@ -68,15 +68,17 @@ impl Manifest {
     /// Something under the name of the manifest that is no file of a run. It is left alone.
     pub(super) fn open(folder: &Path, keep: bool) -> Result<Self, Failure> {
         let path = folder.join(NAME);
-        let mut file = lock(folder, &path)?;
+        let file = Mutex::new(lock(folder, &path)?);
+        let mut manifest = Self { path, done: HashMap::new(), file };
+        let (file, path) = (manifest.file.get_mut().unwrap_or_else(PoisonError::into_inner), &manifest.path);
         clear_unfinished(folder)?;
         let mut lines = Lines::default();
         if keep {
-            lines.read(&file, &path)?;
+            lines.read(file, path)?;
         }
         // A line without its end was being written when the process ended.
-        file.set_len(lines.whole).map_err(Failure::io(&path, "write"))?;
-        file.seek(SeekFrom::Start(lines.whole)).map_err(Failure::io(&path, "write"))?;
+        file.set_len(lines.whole).map_err(Failure::io(path, "write"))?;
+        file.seek(SeekFrom::Start(lines.whole)).map_err(Failure::io(path, "write"))?;
         if lines.unknown > 0 {
             let unknown = lines.unknown;
             stderr::warning(format_args!(
@@ -84,7 +86,8 @@ impl Manifest {
                 path.display()
             ));
         }
-        Ok(Self { path, done: lines.done, file: Mutex::new(file) })
+        manifest.done = lines.done;
+        Ok(manifest)
     }
 
     /// Whether an earlier run did this: from an input with one of the two paths, with all else the
@@ -102,6 +105,13 @@ impl Manifest {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let written = undivided(|| file.write_all(&line).and_then(|()| file.sync_data()));
         written.map_err(Failure::io(&self.path, "write"))
+    }
+}
+
+/// A lock lasts until every copy of the file is closed, and a process that is just being started has one.
+impl Drop for Manifest {
+    fn drop(&mut self) {
+        self.file.get_mut().unwrap_or_else(PoisonError::into_inner).unlock().ok();
     }
 }
 
@@ -151,7 +161,7 @@ impl Lines {
     }
 }
 
-/// The manifest's file, locked until it is closed, which the system does however the process ends.
+/// The manifest's file, locked. The system unlocks it however the process ends.
 fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
     let file = open_own(path, true)?;
     match file.try_lock() {

@@ -2,13 +2,6 @@
 
 use super::*;
 
-/// One test at a time: a process that another test starts shares the lock of every open manifest
-/// until it runs its own program.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn entry(input: &str) -> Entry {
     let outputs = vec![Output { file: format!("{input}.npz"), bytes: 7 }];
     let input_from_here = format!("../{input}");
@@ -24,7 +17,6 @@ fn entry(input: &str) -> Entry {
 
 #[test]
 fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
     let manifest = Manifest::open(folder.path(), true).unwrap();
@@ -49,7 +41,6 @@ fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
 #[cfg(unix)]
 #[test]
 fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let [path, victim] = [NAME, "victim"].map(|name| folder.path().join(name));
     let refused = |found: &str| {
@@ -75,7 +66,6 @@ fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
 
 #[test]
 fn a_line_without_an_end_is_not_read_into_memory() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     File::create(folder.path().join(NAME)).unwrap().set_len(1 << 40).unwrap();
     let e = Manifest::open(folder.path(), true).unwrap_err();
@@ -84,7 +74,6 @@ fn a_line_without_an_end_is_not_read_into_memory() {
 
 #[test]
 fn a_folder_has_one_writer() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let first = Manifest::open(folder.path(), false).unwrap();
     let told = Manifest::open(folder.path(), true).unwrap_err();
@@ -95,7 +84,6 @@ fn a_folder_has_one_writer() {
 
 #[test]
 fn the_last_line_of_an_input_counts_and_a_new_run_forgets() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let manifest = Manifest::open(folder.path(), true).unwrap();
     let later = Entry { input_bytes: 4, ..entry("a") };

@@ -1,4 +1,4 @@
-//! Tests of `src/batch/ledger.rs`.
+//! Tests of `src/batch/resume_log.rs`.
 
 use super::*;
 use std::fs;
