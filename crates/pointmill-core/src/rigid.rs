@@ -100,6 +100,19 @@ impl Rigid {
         Self { rotation, translation: [-back[0], -back[1], -back[2]] }
     }
 
+    /// Whether all of it is finite.
+    #[inline(always)]
+    pub(crate) const fn is_finite(&self) -> bool {
+        let mut sum = 0.0;
+        let mut i = 0;
+        while i < 3 {
+            // Zero times what is finite is zero, and NaN for all else.
+            sum += 0.0 * (self.rotation[i][0] + self.rotation[i][1] + self.rotation[i][2] + self.translation[i]);
+            i += 1;
+        }
+        sum == 0.0
+    }
+
     /// This, then a translation by `twist[..3]` and a turn by the rotation vector `twist[3..]`, in
     /// radians, about `pivot`.
     #[inline(always)]

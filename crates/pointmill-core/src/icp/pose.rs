@@ -52,7 +52,7 @@ pub fn closest(terms: &[f64; POINT_TERMS], guess: &Rigid) -> Option<Rigid> {
     };
     let translation = subtract(target, rotate(&rotation, source));
     let pose = Rigid { rotation, translation };
-    if finite(&pose) { Some(pose) } else { None }
+    if pose.is_finite() { Some(pose) } else { None }
 }
 
 /// The rotation `r` with the largest sum of `r[i][j] * products[i][j]`; of several the smallest.
@@ -232,7 +232,7 @@ fn moved(at: &Linearization, x: &[f64; 6]) -> Option<Rigid> {
         return None;
     }
     let pose = at.pose.moved(&[x[0], x[1], x[2], turn[0], turn[1], turn[2]], at.pivot);
-    if finite(&pose) { Some(pose) } else { None }
+    if pose.is_finite() { Some(pose) } else { None }
 }
 
 /// The solution, if the traces of the matrix and of its inverse prove that every direction is
@@ -304,19 +304,6 @@ fn along_observable(h: &Square<6>, b: &[f64; 6]) -> Option<[f64; 6]> {
 #[inline(always)]
 pub fn is_observable(values: &[f64; 6], k: usize) -> bool {
     values[5] > 0.0 && values[k] > OBSERVABLE * values[5]
-}
-
-/// Whether all of a pose is finite.
-#[inline(always)]
-fn finite(pose: &Rigid) -> bool {
-    let mut sum = 0.0;
-    let mut i = 0;
-    while i < 3 {
-        // Zero times what is finite is zero, and NaN for all else.
-        sum += 0.0 * (pose.rotation[i][0] + pose.rotation[i][1] + pose.rotation[i][2] + pose.translation[i]);
-        i += 1;
-    }
-    sum == 0.0
 }
 
 #[cfg(test)]

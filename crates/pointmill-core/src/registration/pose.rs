@@ -68,13 +68,8 @@ fn closest(len: usize, of: impl Fn(usize) -> Match, weight: impl Fn(usize) -> f6
     let of = svd(&moments);
     let rotation = multiply(&transpose(&of.left), &of.right);
     let translation = subtract(means[1], rotate(&rotation, means[0]));
-    let (mut finite, mut k) = (true, 0);
-    while k < 3 {
-        let row = rotation[k];
-        finite &= translation[k].is_finite() && row[0].is_finite() && row[1].is_finite() && row[2].is_finite();
-        k += 1;
-    }
-    (Rigid { rotation, translation }, used >= 3 && finite)
+    let pose = Rigid { rotation, translation };
+    (pose, used >= 3 && pose.is_finite())
 }
 
 impl Agreement {
