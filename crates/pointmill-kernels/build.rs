@@ -19,7 +19,7 @@ fn main() {
 
 #[cfg(feature = "cubin")]
 mod assembler {
-    use crate::cubin::{file, packed};
+    use crate::cubin::{CAPABILITIES, file, packed};
     use crate::dependent::text_for;
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
@@ -27,11 +27,6 @@ mod assembler {
 
     const MODULES: [&str; 9] =
         ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse", "registration"];
-
-    /// The GPUs: T4; A100; RTX 30, A10 and Orin; H100 and H200; B200; RTX 50. RTX 40 and L4 (8.9)
-    /// run the code for 8.6, since the assembler makes the same instructions for both. Others are
-    /// served by the PTX.
-    const CAPABILITIES: [(u8, u8); 6] = [(7, 5), (8, 0), (8, 6), (9, 0), (10, 0), (12, 0)];
 
     pub(super) fn run() {
         for variable in ["POINTMILL_PTXAS", "CUDA_HOME", "CUDA_PATH"] {

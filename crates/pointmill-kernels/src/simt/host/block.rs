@@ -23,6 +23,11 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
+    /// 0 and 1 in turns: the other one as soon as the barrier opens.
+    pub(super) fn turn(&self) -> usize {
+        (self.opened % 2) as usize
+    }
+
     /// Opens if all living threads are here.
     fn check(&mut self) -> bool {
         let open = self.arrived >= self.alive && self.arrived > 0;
@@ -37,8 +42,8 @@ impl Barrier {
 
 pub(in crate::simt) struct Block {
     pub(super) barriers: [Barrier; WARPS + 1],
-    /// What each lane shows to the others in a warp operation.
-    pub(super) shown: [[u64; 32]; WARPS],
+    /// What each lane shows to the others in a warp operation, at each turn of the warp's barrier.
+    pub(super) shown: [[[u64; 32]; 2]; WARPS],
     shared: Vec<u32>,
     /// Who touched each word of shared memory.
     histories: Vec<History>,
@@ -65,7 +70,7 @@ pub(in crate::simt) struct Fiber {
 thread_local! {
     pub(in crate::simt) static BLOCK: RefCell<Block> = RefCell::new(Block {
         barriers: [Barrier::default(); WARPS + 1],
-        shown: [[0; 32]; WARPS],
+        shown: [[[0; 32]; 2]; WARPS],
         shared: Vec::new(),
         histories: Vec::new(),
         kernel: "",

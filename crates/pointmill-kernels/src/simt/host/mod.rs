@@ -29,18 +29,19 @@ pub fn sync_warp() {
     wait((thread_index() / 32) as usize, true);
 }
 
-/// Shows a value to the warp and sees all lanes' values.
+/// Shows a value to the warp and sees all lanes' values. Two exchanges in turn use two places, so one
+/// wait is enough: who writes to a place again has waited for all who read it.
 fn exchange(value: u64) -> [u64; 32] {
     let (warp, lane) = ((thread_index() / 32) as usize, (thread_index() % 32) as usize);
-    BLOCK.with_borrow_mut(|b| {
-        let alive = b.barriers[warp].alive;
-        assert_eq!(alive, 32, "a warp operation that not all lanes reach");
-        b.shown[warp][lane] = value;
+    let turn = BLOCK.with_borrow_mut(|b| {
+        let barrier = b.barriers[warp];
+        assert_eq!(barrier.alive, 32, "a warp operation that not all lanes reach");
+        let turn = barrier.turn();
+        b.shown[warp][turn][lane] = value;
+        turn
     });
     wait(warp, false);
-    let seen = BLOCK.with_borrow(|b| b.shown[warp]);
-    wait(warp, false);
-    seen
+    BLOCK.with_borrow(|b| b.shown[warp][turn])
 }
 fn mask(values: [u64; 32], set: impl Fn(u64) -> bool) -> u32 {
     values.iter().enumerate().fold(0, |m, (lane, &v)| m | u32::from(set(v)) << lane)

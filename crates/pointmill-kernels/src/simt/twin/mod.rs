@@ -59,26 +59,47 @@ fn block_order(grid: u32) -> Vec<u32> {
 /// `args` points to a [`Kernel::Args`] of `K`. Every pointer in it must be valid for what the
 /// kernel's documentation says it reads and writes.
 pub unsafe fn launch<K: Kernel>(grid: u32, args: *const ()) {
-    // SAFETY: the caller's promise.
-    let args = unsafe { args.cast::<K::Args>().read() };
+    let code = Code { name: K::NAME, shared_words: K::SHARED_WORDS, body: body::<K> };
     for block in block_order(grid) {
+        let first = Place { thread: 0, block, block_size: K::BLOCK, grid_size: grid };
         if K::COOPERATIVE {
             // SAFETY: the caller's promise.
-            unsafe { run_fibers::<K>(grid, block, args) };
+            unsafe { run_fibers(code, first, args) };
         } else {
             for thread in 0..K::BLOCK {
-                PLACE.set(Place { thread, block, block_size: K::BLOCK, grid_size: grid });
+                PLACE.set(Place { thread, ..first });
                 // SAFETY: the caller's promise.
-                unsafe { K::body(args) };
+                unsafe { body::<K>(args) };
             }
         }
     }
 }
 
-unsafe fn run_fibers<K: Kernel>(grid: u32, block: u32, args: K::Args) {
-    BLOCK.with_borrow_mut(|b| b.begin(K::NAME, K::BLOCK, K::SHARED_WORDS, NOISE));
-    let place = move |thread| Place { thread, block, block_size: K::BLOCK, grid_size: grid };
-    let mut fibers: Vec<Option<Coroutine<(), (), (), DefaultStack>>> = (0..K::BLOCK)
+/// One thread of `K`.
+///
+/// # Safety
+/// As for [`launch`].
+unsafe fn body<K: Kernel>(args: *const ()) {
+    // SAFETY: the caller's promise.
+    unsafe { K::body(args.cast::<K::Args>().read()) };
+}
+
+/// A kernel whose type is forgotten, so that fibers are compiled once.
+#[derive(Clone, Copy)]
+struct Code {
+    name: &'static str,
+    shared_words: u32,
+    body: unsafe fn(*const ()),
+}
+
+/// Runs the block whose thread 0 is at `first`.
+///
+/// # Safety
+/// As for [`launch`], of the kernel of `code`.
+unsafe fn run_fibers(code: Code, first: Place, args: *const ()) {
+    let threads = first.block_size;
+    BLOCK.with_borrow_mut(|b| b.begin(code.name, threads, code.shared_words, NOISE));
+    let mut fibers: Vec<Option<Coroutine<(), (), (), DefaultStack>>> = (0..threads)
         .map(|thread| {
             let stack = STACKS
                 .with_borrow_mut(Vec::pop)
@@ -86,18 +107,18 @@ unsafe fn run_fibers<K: Kernel>(grid: u32, block: u32, args: K::Args) {
             Some(Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
                 let fiber = (&raw const *yielder).cast();
                 FIBER.set(Some(Fiber { fiber, suspend }));
-                PLACE.set(place(thread));
+                PLACE.set(Place { thread, ..first });
                 // SAFETY: the caller's promise.
-                unsafe { K::body(args) };
+                unsafe { (code.body)(args) };
             }))
         })
         .collect();
-    let mut alive = K::BLOCK;
+    let mut alive = threads;
     while alive > 0 {
         let before = BLOCK.with_borrow(Block::progress);
         for (thread, place_of) in fibers.iter_mut().enumerate() {
             let Some(fiber) = place_of else { continue };
-            PLACE.set(place(thread as u32));
+            PLACE.set(Place { thread: thread as u32, ..first });
             if let CoroutineResult::Return(()) = fiber.resume(()) {
                 alive -= 1;
                 let done = place_of.take().expect("a fiber that just ran");
@@ -107,8 +128,9 @@ unsafe fn run_fibers<K: Kernel>(grid: u32, block: u32, args: K::Args) {
         }
         assert!(
             alive == 0 || BLOCK.with_borrow(Block::progress) != before,
-            "{}: block {block} waits at barriers that cannot open",
-            K::NAME
+            "{}: block {} waits at barriers that cannot open",
+            code.name,
+            first.block
         );
     }
     FIBER.set(None);
