@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 use std::sync::RwLock;
 
-/// Held for reading by who captures, and for writing by a test that waits for the whole device,
-/// which the driver allows nobody meanwhile.
+/// Held for reading by `Stream::capture`, and for writing by a test that waits for the whole device,
+/// which the driver allows nobody meanwhile. A test that captures must not hold it too: its second
+/// reading would wait for a writer that waits for the first.
 #[cfg(test)]
 pub(crate) static CAPTURES: RwLock<()> = RwLock::new(());
 

@@ -1,7 +1,7 @@
 //! Sweeps and pillars on all devices, against plain programs.
 
 use super::{Densifier, PillarEncoder, PillarFeatures, PillarParams, PillarPoints, densify, pillar_features};
-use crate::testing::{CAPTURES, Random, devices, kernel_devices};
+use crate::testing::{Random, devices, kernel_devices};
 use crate::voxelize::{VoxelizeParams, voxelize};
 use crate::{Aabb, Device, Pose, Rows};
 
@@ -143,7 +143,6 @@ fn sweeps_are_moved_and_carry_their_lag() {
 
 #[test]
 fn a_graph_gives_what_calls_give() {
-    let _captures = CAPTURES.read().unwrap();
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();
         let mut random = Random(7);

@@ -2,12 +2,11 @@
 
 use super::serialize::some;
 use crate::sparse::{Cells, SerializeParams, Serializer};
-use crate::testing::{CAPTURES, Random, assert_in_order, kernel_devices};
+use crate::testing::{Random, assert_in_order, kernel_devices};
 use crate::{Device, Ints};
 
 #[test]
 fn a_graph_gives_what_calls_give() {
-    let _captures = CAPTURES.read().unwrap();
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();
         let (n, mut random) = (600, Random(5));

@@ -4,7 +4,7 @@ use super::serialize::{plain_code, some};
 use crate::sparse::{
     Cells, Order, PoolParams, Pooler, SerializeParams, Serializer, StageArrays, pool_hierarchy, serialize,
 };
-use crate::testing::{CAPTURES, Random, devices, kernel_devices};
+use crate::testing::{Random, devices, kernel_devices};
 use crate::{Device, Ints, differences};
 use std::collections::BTreeMap;
 
@@ -107,7 +107,6 @@ fn hierarchies_are_the_same_everywhere() {
 
 #[test]
 fn a_graph_gives_what_calls_give() {
-    let _captures = CAPTURES.read().unwrap();
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();
         let (n, mut random) = (500, Random(5));

@@ -3,7 +3,7 @@
 use crate::sparse::{
     GridOrigin, GridSampleParams, GridSampler, Pick, Sampled, SampledArrays, SerializeParams, grid_sample, serialize,
 };
-use crate::testing::{CAPTURES, Random, devices, kernel_devices};
+use crate::testing::{Random, devices, kernel_devices};
 use crate::{Aabb, Device, Rows, differences};
 use pointmill_core::sparse::random_below;
 
@@ -132,7 +132,6 @@ fn next_steps(sampled: &Sampled, device: &Device) -> Vec<u32> {
 
 #[test]
 fn a_graph_gives_what_calls_give() {
-    let _captures = CAPTURES.read().unwrap();
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();
         let (n, mut random) = (700, Random(8));

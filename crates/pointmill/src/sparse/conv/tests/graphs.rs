@@ -3,7 +3,7 @@
 use super::some_cells;
 use crate::Device;
 use crate::sparse::{CellCoords, ConvKind, ConvParams, IndexPairs, SparseCells};
-use crate::testing::{CAPTURES, Random, assert_in_order, kernel_devices};
+use crate::testing::{Random, assert_in_order, kernel_devices};
 
 const SHAPE: [u32; 3] = [6, 24, 24];
 
@@ -14,7 +14,6 @@ fn strided(capacity: Option<u32>) -> ConvParams {
 /// A strided layer, a submanifold layer on its outputs, and the way back.
 #[test]
 fn a_graph_gives_what_calls_give() {
-    let _captures = CAPTURES.read().unwrap();
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();
         let mut random = Random(6);
