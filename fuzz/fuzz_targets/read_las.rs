@@ -1,4 +1,2 @@
 #![no_main]
-use pointmill_io::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pointmill_fuzz::reader(bytes, Format::Las, None));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pointmill_fuzz::targets::read_las(bytes));

@@ -1,27 +1,2 @@
 #![no_main]
-use pointmill_io::mcap::{Bag, Encoding, PointCloud2};
-use pointmill_io::{Format, IoError};
-use std::io::Cursor;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let limits = pointmill_fuzz::limits();
-    let check = |e: IoError| {
-        assert!(!matches!(e, IoError::Io { .. } | IoError::OutOfMemory(_)), "{e}");
-        assert!(e.offset().is_none_or(|at| at <= bytes.len() as u64), "{e}");
-    };
-    match Bag::new(Cursor::new(bytes.to_vec()), "bag", &limits) {
-        Ok(bag) => {
-            for topic in bag.topics().iter().filter(|topic| topic.cloud_encoding().is_some()) {
-                bag.layout(topic).map_err(check).ok();
-                (0..topic.count as usize).filter_map(|i| bag.cloud(topic, i).err()).for_each(check);
-            }
-        }
-        Err(e) => check(e),
-    }
-    // The bytes as a message too: few changes of a bag reach one.
-    for encoding in [Encoding::Cdr, Encoding::Ros1] {
-        let cloud = PointCloud2::read(bytes, encoding, "message");
-        cloud.and_then(|cloud| cloud.scan("message", &limits)).map_err(check).ok();
-    }
-    pointmill_fuzz::reader(bytes, Format::Mcap, None);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pointmill_fuzz::targets::read_mcap(bytes));

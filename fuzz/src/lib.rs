@@ -1,9 +1,12 @@
-//! What the targets share: values from bytes, and a reader given a file and a stream.
+//! The targets, and what they share: values from bytes, and a reader given a file and a stream.
+
+pub mod targets;
 
 use pointmill::Device;
 use pointmill_io::{Format, IoError, Limits, NamedPoints, ReadOptions, Scan, read, read_from, write_ply};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Takes values off the front of the fuzzer's bytes; zeros when they are used up.
 #[derive(Debug)]
@@ -54,14 +57,17 @@ pub fn cpu(two: bool) -> &'static Device {
     &CPU.get_or_init(|| [1, 2].map(|n| Device::cpu_with_threads(n).expect("a thread")))[usize::from(two)]
 }
 
-/// A file of this process to give to readers.
+/// A file of this thread to give to readers.
 pub fn file(extension: &str) -> PathBuf {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed));
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let memory = PathBuf::from("/dev/shm");
         if memory.is_dir() { memory } else { std::env::temp_dir() }
     });
-    folder.join(format!("pointmill-fuzz-{}.{extension}", std::process::id()))
+    let thread = THREAD.with(|thread| *thread);
+    folder.join(format!("pointmill-fuzz-{}-{thread}.{extension}", std::process::id()))
 }
 
 /// Limits so low that a run is about the reader and not about clearing memory.

@@ -29,7 +29,24 @@ pub use results::{ResultArrays, ResultKind, read_result, read_result_within, res
 pub use text::grouped;
 pub use thinned::thinned;
 
-/// The examples of the README are tests.
+/// The examples of this README are tests, and so are those of the project's pages, which use all libraries up to this one.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
+mod pages {
+    macro_rules! pages {
+        ($($name:ident: $path:literal,)*) => { $(#[doc = include_str!($path)] mod $name {})* };
+    }
+    pages! {
+        readme: "../README.md",
+        project: "../../../README.md",
+        boxes: "../../../docs/boxes.md",
+        evaluate: "../../../docs/evaluate.md",
+        files: "../../../docs/files.md",
+        icp: "../../../docs/icp.md",
+        localize: "../../../docs/localize.md",
+        ndt: "../../../docs/ndt.md",
+        odometry: "../../../docs/odometry.md",
+        register: "../../../docs/register.md",
+        roi_pool: "../../../docs/roi_pool.md",
+        voxelize: "../../../docs/voxelize.md",
+    }
+}

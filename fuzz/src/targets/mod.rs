@@ -1,0 +1,87 @@
+//! What each target does with the bytes of an input.
+
+use pointmill_io::Format;
+
+mod op_icp;
+mod op_ndt;
+mod op_roi_pool;
+mod op_voxelize;
+mod read_bin;
+mod read_detections;
+mod read_e57;
+mod read_map;
+mod read_mcap;
+mod read_moments;
+mod read_poses;
+
+pub use op_icp::run as op_icp;
+pub use op_ndt::run as op_ndt;
+pub use op_roi_pool::run as op_roi_pool;
+pub use op_voxelize::run as op_voxelize;
+pub use read_bin::run as read_bin;
+pub use read_detections::run as read_detections;
+pub use read_e57::run as read_e57;
+pub use read_map::run as read_map;
+pub use read_mcap::run as read_mcap;
+pub use read_moments::run as read_moments;
+pub use read_poses::run as read_poses;
+
+/// A file of FEATHER, read from a path and from a stream.
+pub fn read_feather(bytes: &[u8]) {
+    crate::reader(bytes, Format::Feather, None);
+}
+
+/// A file of LAS, read from a path and from a stream.
+pub fn read_las(bytes: &[u8]) {
+    crate::reader(bytes, Format::Las, None);
+}
+
+/// A file of NPY, read from a path and from a stream.
+pub fn read_npy(bytes: &[u8]) {
+    crate::reader(bytes, Format::Npy, None);
+}
+
+/// A file of NPZ, read from a path and from a stream.
+pub fn read_npz(bytes: &[u8]) {
+    crate::reader(bytes, Format::Npz, None);
+}
+
+/// A file of PCD, read from a path and from a stream.
+pub fn read_pcd(bytes: &[u8]) {
+    crate::reader(bytes, Format::Pcd, None);
+}
+
+/// A file of PLY, read from a path and from a stream.
+pub fn read_ply(bytes: &[u8]) {
+    crate::reader(bytes, Format::Ply, None);
+}
+
+/// A file of XYZ, read from a path and from a stream.
+pub fn read_text(bytes: &[u8]) {
+    crate::reader(bytes, Format::Xyz, None);
+}
+
+/// What a target does with the bytes of an input.
+pub type Target = fn(&[u8]);
+
+/// Every target by the name of its program.
+pub const ALL: &[(&str, Target)] = &[
+    ("op_icp", op_icp),
+    ("op_ndt", op_ndt),
+    ("op_roi_pool", op_roi_pool),
+    ("op_voxelize", op_voxelize),
+    ("read_bin", read_bin),
+    ("read_detections", read_detections),
+    ("read_e57", read_e57),
+    ("read_feather", read_feather),
+    ("read_las", read_las),
+    ("read_map", read_map),
+    ("read_mcap", read_mcap),
+    ("read_moments", read_moments),
+    ("read_npy", read_npy),
+    ("read_npz", read_npz),
+    ("read_pcd", read_pcd),
+    ("read_ply", read_ply),
+    ("read_poses", read_poses),
+    ("read_text", read_text),
+];
