@@ -143,8 +143,11 @@ spelling() {
     "$environment/bin/typos"
 }
 
-no_unsafe() {
-    step "unsafe is forbidden where SECURITY.md says so"
+attributes() {
+    step "every library denies what clippy.toml lists, and unsafe where SECURITY.md says so"
+    for library in crates/*/src/lib.rs bindings/python/src/lib.rs; do
+        grep -q '^#!\[cfg_attr(not(test), deny(clippy::disallowed_methods))\]$' "$library" || fail "$library: no deny(clippy::disallowed_methods)"
+    done
     for crate in core/src/lib.rs data/src/lib.rs io/src/lib.rs detection/src/lib.rs synth/src/lib.rs view/src/lib.rs batch/src/lib.rs cli/src/main.rs; do
         grep -q '^#!\[forbid(unsafe_code)\]$' "crates/pointmill-$crate" || fail "pointmill-$crate: no forbid(unsafe_code)"
     done

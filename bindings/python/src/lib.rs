@@ -1,6 +1,6 @@
 //! pointmill for Python: arrays in and out, one file or folder an operator. What a call means is
 //! said in the library.
-
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 // Comments of functions and classes are Python's docstrings, in the words and marks of its readers.
 #![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, rustdoc::invalid_rust_codeblocks)]
 #![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]

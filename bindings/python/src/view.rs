@@ -4,7 +4,7 @@ use crate::args::List;
 use crate::ending::detached;
 use crate::errors::{file, value};
 use crate::poses;
-use pointmill_io::{escape, write_whole};
+use pointmill_io::{Place, escape, write_whole};
 use pointmill_view::{Layer, Paint, Scene, require_memory};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ impl Page {
     /// path : str or path
     ///     The file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || write_whole(&*path, |out| out.write_all(self.html.as_bytes()))).map_err(file)
+        detached(py, || write_whole(Place::named(&path), |out| out.write_all(self.html.as_bytes()))).map_err(file)
     }
 
     fn _repr_html_(&self) -> String {

@@ -65,6 +65,7 @@ fn listen() -> std::io::Result<()> {
 
 /// Whether the process was started with the signal ignored, if the system reports it.
 #[cfg(unix)]
+#[cfg_attr(not(test), expect(clippy::disallowed_methods, reason = "a file that the system makes"))]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -8,6 +8,7 @@
 //!
 //! Imports go one way: [`batch`] uses [`inputs`], [`outputs`] and [`flags`], which use the small
 //! modules.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 pub mod batch;

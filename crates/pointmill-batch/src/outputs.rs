@@ -2,9 +2,11 @@
 
 use crate::batch::remove_empty_manifest;
 use crate::failure::Failure;
+use crate::flags::paths;
 use crate::inputs::Source;
 use crate::stderr;
 use crate::text::shown;
+use pointmill_io::files::entries_of;
 use pointmill_io::{Format, Place};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -22,7 +24,7 @@ pub struct Outputs {
 
 impl Drop for Outputs {
     fn drop(&mut self) {
-        let holds_one = |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1);
+        let holds_one = |folder: &PathBuf| entries_of(folder).is_ok_and(|entries| entries.len() == 1);
         if let Some(folder) = self.made.first().filter(|folder| holds_one(folder)) {
             remove_empty_manifest(folder);
         }
@@ -97,7 +99,8 @@ impl Outputs {
         Ok(plan)
     }
 
-    /// Refuses an output that is one of the files beside the inputs, which would lose it.
+    /// Refuses an output that is one of the files that were found beside the inputs, which would
+    /// lose it.
     pub fn spare<'a>(&self, beside: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
         spare("--out", self.files.iter().flatten(), beside)
     }
@@ -156,13 +159,15 @@ pub fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
-/// An output that is an input would lose it.
-fn spare<'a, P: AsRef<Path>>(
+/// An output that is one of these inputs, or any file that the command line says is read, would
+/// lose it.
+pub(crate) fn spare<'a, P: AsRef<Path>>(
     flag: &str,
     outputs: impl Iterator<Item = P>,
     inputs: impl Iterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
-    let inputs: HashSet<_> = inputs.filter_map(|p| p.canonicalize().ok()).collect();
+    let inputs: HashSet<_> =
+        inputs.map(Path::canonicalize).chain(paths::read().map(Path::canonicalize)).flatten().collect();
     for path in outputs {
         let path = path.as_ref();
         if path.canonicalize().is_ok_and(|p| inputs.contains(&p)) {

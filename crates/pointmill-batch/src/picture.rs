@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
-use crate::outputs::{has_extension, require_folder_of};
+use crate::outputs::{has_extension, require_folder_of, spare};
 use crate::program::arguments;
-use pointmill_io::write_whole;
+use pointmill_io::{Destination, Place, write_whole};
 use pointmill_view::{Scene, ViewError, require_memory};
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +17,7 @@ pub fn plan<'a>(path: &Path, extensions: &[&'a str]) -> Result<&'a str, Failure>
         let expected = extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
         return Err(Failure::Usage(format!("--visualize {}: expected a name ending in {expected}", path.display())));
     };
+    spare("--visualize", std::iter::once(path), std::iter::empty())?;
     require_folder_of(path)?;
     Ok(known)
 }
@@ -31,10 +32,10 @@ pub fn require_one(flag: &str, path: Option<&Path>, input: &str) -> Result<(), F
 
 /// Draws a scene as the name asks for, a page, an animation or a picture, and writes it, whole or
 /// not at all.
-pub fn save_scene(path: &Path, scene: &Scene) -> Result<(), Failure> {
-    let is = |extension| has_extension(path, extension);
+pub fn save_scene(to: impl Destination, scene: &Scene) -> Result<(), Failure> {
+    let is = |extension| has_extension(to.path(), extension);
     let frames = if is("gif") { scene.frames() } else { 1 };
-    save(path, frames, || match () {
+    save(&to, frames, || match () {
         () if is("html") => Ok(scene.page_of(&command_line())),
         () if is("gif") => scene.animation().encode(),
         () => Ok(scene.picture().encode_png()),
@@ -49,8 +50,12 @@ fn command_line() -> String {
 }
 
 /// Encodes a picture of so many frames and writes it, whole or not at all.
-pub fn save(path: &Path, frames: usize, encode: impl FnOnce() -> Result<Vec<u8>, ViewError>) -> Result<(), Failure> {
+pub fn save(
+    to: &impl Destination,
+    frames: usize,
+    encode: impl FnOnce() -> Result<Vec<u8>, ViewError>,
+) -> Result<(), Failure> {
     require_memory(frames, 0)?;
     let bytes = encode()?;
-    Ok(undivided(|| write_whole(path, |out| out.write_all(&bytes)))?)
+    Ok(undivided(|| write_whole(Place::of(to), |out| out.write_all(&bytes)))?)
 }

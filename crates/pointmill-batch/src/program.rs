@@ -1,7 +1,7 @@
 //! A whole program: its arguments, its log, signals, panics, and its exit code.
 
 use crate::failure::Failure;
-use crate::flags::{Global, config, message};
+use crate::flags::{Global, config, message, paths};
 use crate::printer::Printer;
 use crate::{interrupt, stderr};
 use clap::{Command, FromArgMatches};
@@ -62,7 +62,10 @@ pub fn main<P: Program>(mut command: Command, given: impl IntoIterator<Item = Os
         }
         match config::printed(&command, &matches)? {
             Some(text) => printer.plain(text.as_bytes()),
-            None => program.run(printer),
+            None => {
+                paths::check(&command, &matches)?;
+                program.run(printer)
+            }
         }
     };
     let done = catch_unwind(AssertUnwindSafe(|| run(&mut printer)));

@@ -13,6 +13,7 @@
 //!   that the call queued is done.
 //!
 //! All else is checked: null, sizes, alignment, types, enumerators, lengths.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![allow(non_camel_case_types, reason = "types and enumerators have the names that they have in C")]
 #![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, reason = "the text is that of the header of C")]
 #![allow(clippy::not_unsafe_ptr_arg_deref, reason = "C calls them, and promises what stands above")]

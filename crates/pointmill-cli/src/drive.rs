@@ -10,14 +10,14 @@ use crate::stderr;
 use crate::text::{counted, label, written};
 use pointmill::{Error, PointCloud, Pose};
 use pointmill_data::runs::{Trajectory, TrajectoryFormat};
-use pointmill_io::Scan;
+use pointmill_io::{Place, Scan};
 use pointmill_view::{DriveFix, DriveScene, require_memory};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The poses of a run so far, for the file of a run that ends early.
+/// The poses of a run so far, for the file of a run that ends early, and whether an input was read.
 #[derive(Default)]
-pub(crate) struct PosesSoFar(Arc<Mutex<Trajectory>>);
+pub(crate) struct PosesSoFar(Arc<Mutex<(Trajectory, bool)>>);
 
 impl PosesSoFar {
     /// For a run over so many inputs. If it ends early, `out` is written with the poses until then.
@@ -26,12 +26,10 @@ impl PosesSoFar {
         let Some(out) = out.map(Path::to_path_buf) else { return poses };
         let shared = Arc::clone(&poses.0);
         interrupt::set_last_write(move || {
-            let trajectory = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let so_far = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let (trajectory, true) = &*so_far else { return };
             let count = trajectory.poses().len();
-            if count == 0 {
-                return;
-            }
-            match undivided(|| trajectory.write(&out, format)) {
+            match undivided(|| trajectory.write(Place::named(&out), format)) {
                 Err(e) => stderr::error(e),
                 Ok(_) => stderr::note(format_args!(
                     "{} has the poses of {count} of {}{}",
@@ -44,16 +42,19 @@ impl PosesSoFar {
         poses
     }
 
-    /// Takes the poses that were added to the trajectory of the run.
-    pub(crate) fn follow(&self, trajectory: &Trajectory) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).follow(trajectory);
+    /// Takes the poses that were added to the trajectory of the run, by an input that was read or by
+    /// one that was not.
+    pub(crate) fn follow(&self, trajectory: &Trajectory, read: bool) {
+        let mut so_far = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        so_far.0.follow(trajectory);
+        so_far.1 |= read;
     }
 
     /// Writes the poses of a run that came to its end. Returns the SHA-256 of the file.
     pub(crate) fn write(trajectory: &Trajectory, out: &Path, format: TrajectoryFormat) -> Result<String, Failure> {
         interrupt::check()?;
         interrupt::clear_last_write();
-        Ok(undivided(|| trajectory.write(out, format))?)
+        Ok(undivided(|| trajectory.write(Place::named(out), format))?)
     }
 
     /// A run that ended, once the poses of one that ended early are written.
@@ -121,6 +122,6 @@ impl Scans {
             stderr::note(format!("--visualize {}: shows {shown} scans, one of every {every}", path.display()));
         }
         let shown: Vec<Pose> = poses.iter().copied().step_by(every).collect();
-        save_scene(path, &self.drive.finish(title, map, &shown))
+        save_scene(Place::named(path), &self.drive.finish(title, map, &shown))
     }
 }

@@ -8,6 +8,7 @@
 //! Each command has a folder or a file. What all commands share is the crate `pointmill-batch`.
 //! `localize` reads its map as `ndt` does, and `register` draws as `icp` does; no other command
 //! imports another.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 mod cli;

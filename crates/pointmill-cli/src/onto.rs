@@ -116,16 +116,14 @@ pub(crate) fn check_many(target: &Path, options: &ReadOptions, resume: bool) -> 
     Ok(())
 }
 
-/// A folder of aligned sources that spares these files, or nothing.
-pub(crate) fn folder(out: Option<&Path>, sources: &[Source], spared: &[&Path]) -> Result<Outputs, Failure> {
+/// A folder of aligned sources, or nothing.
+pub(crate) fn folder(out: Option<&Path>, sources: &[Source]) -> Result<Outputs, Failure> {
     let Some(out) = out else { return Outputs::plan(None, sources) };
     if ALIGNED.iter().any(|extension| has_extension(out, extension)) && !out.is_dir() {
         let message = format!("--out {}: expected a folder, since there may be several sources", out.display());
         return Err(Failure::Usage(message));
     }
-    let outputs = Outputs::folder("--out", out, ALIGNED[0], sources)?;
-    outputs.spare(spared.iter().copied())?;
-    Ok(outputs)
+    Outputs::folder("--out", out, ALIGNED[0], sources)
 }
 
 /// Writes a source in the frame of the target, if it is to be written: the file, and how long it took.

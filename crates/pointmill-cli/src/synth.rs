@@ -9,6 +9,7 @@ use crate::text::{grouped, shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use pointmill::{PointCloud, Pose};
+use pointmill_io::files::entries_of;
 use pointmill_io::{Format, NamedPoints, Place, PoseFormat, WriteOptions, write_poses, write_whole};
 use pointmill_synth::{Drive, DriveParams, RabbitScans, Scene};
 use serde::Serialize;
@@ -205,7 +206,8 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
 /// A sweep of a folder that is none of those to be written, which would lie beside poses that are
 /// not its own.
 fn other_sweep(folder: &Path, written: &[String]) -> Option<String> {
-    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let entries = entries_of(folder).ok()?;
+    let names = entries.iter().filter_map(|entry| entry.file_name()?.to_str().map(String::from));
     let is_sweep = |name: &String| {
         let number = name.strip_prefix("sweep_").and_then(|rest| rest.split_once('.'));
         number.is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
@@ -231,7 +233,7 @@ fn write_truth(drive: &Drive, sweeps: usize, path: &Path) -> Result<(), Failure>
     let pose = |i: usize| Pose::from_matrix(&drive.world_from_sensor_at(drive.seconds(i)));
     let poses: Result<Vec<Pose>, _> = (0..sweeps).map(pose).collect();
     let poses = poses.map_err(|e| Failure::Internal(format!("a pose of the drive: {e}")))?;
-    Ok(undivided(|| write_poses(path, &poses.into(), PoseFormat::Kitti))?)
+    Ok(undivided(|| write_poses(Place::named(path), &poses.into(), PoseFormat::Kitti))?)
 }
 
 /// A file of a folder, where a symbolic link is replaced.

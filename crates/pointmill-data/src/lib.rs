@@ -2,6 +2,7 @@
 //!
 //! The command, the Python package and its Ray jobs are doors over this crate: a rule about inputs,
 //! origins, poses or map folders stands here, once.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 mod error;

@@ -16,6 +16,7 @@
 //! assert_eq!(report.mean_ap, Some(1.0));
 //! # std::fs::remove_dir_all(&folder).ok();
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 mod argoverse;

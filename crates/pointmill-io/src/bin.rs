@@ -1,11 +1,11 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
-use crate::atomic_write::write_to;
 use crate::column_guess::{self, USUAL_COLUMNS};
-use crate::destination::{Destination, Place};
 use crate::error::{IoError, POINTS_BEFORE};
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
+use crate::files::write_to;
+use crate::files::{Destination, Place};
 use crate::limits::Bounds;
 use crate::named_points::NamedPoints;
 use crate::rows::Rows;

@@ -1,9 +1,9 @@
 //! The formats of point clouds, in one table, and how a file's format is found.
 
-use crate::destination::Place;
 use crate::e57::scans as e57;
 use crate::error::{IoError, excerpt};
 use crate::fault::fault;
+use crate::files::Place;
 use crate::limits::Bounds;
 use crate::mcap::single as mcap;
 use crate::named_points::NamedPoints;

@@ -26,15 +26,14 @@
 //! # std::fs::remove_file(&path).ok();
 //! # Ok::<(), pointmill_io::IoError>(())
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 mod array;
-mod atomic_write;
 mod bin;
 mod bytes;
 mod column_guess;
 mod dataset;
-mod destination;
 pub mod detections;
 
 mod e57;
@@ -42,6 +41,7 @@ mod error;
 mod fault;
 mod feather;
 mod field;
+pub mod files;
 mod format;
 mod inspect;
 mod las;
@@ -61,14 +61,11 @@ mod read;
 mod records;
 mod region;
 mod rows;
-mod safe_open;
-mod same_file;
 mod scan;
 mod source;
 mod text;
 mod threads;
 mod times;
-mod unfinished;
 mod values;
 mod warning;
 mod wide_column;
@@ -77,12 +74,11 @@ mod write;
 mod zstd;
 
 pub use array::{Array, ArrayData};
-pub use atomic_write::write_whole;
 pub use bin::write_bin;
 pub use dataset::Dataset;
-pub use destination::{Destination, Place};
 pub use error::{Detail, IoError, escape, is_plain};
 pub use field::Field;
+pub use files::{Destination, Place, abandon_writes, open_own, remove_abandoned, write_whole};
 pub use format::Format;
 pub use las::{Survey, hush_decoder_panics};
 pub use limits::Limits;
@@ -101,24 +97,12 @@ pub use poses::{
 };
 pub use read::{ReadOptions, read, read_from};
 pub use region::Region;
-pub use safe_open::open_own;
 pub use scan::Scan;
 pub use threads::{max_threads, set_max_threads};
 pub use times::{LaterTimes, TimeUnit, Times};
-pub use unfinished::{abandon_writes, remove_abandoned};
 pub use warning::Warning;
 pub use wide_column::WideColumn;
 pub use write::{WriteOptions, write};
-
-/// What other crates read and write files of their own formats with.
-pub mod files {
-    pub use crate::atomic_write::{write_first, write_synced};
-    pub use crate::error::excerpt;
-    pub use crate::feather::{Layout, read_table, write_table};
-    pub use crate::npz::{ORIGIN, finite_origin, npz_has};
-    pub use crate::safe_open::{is_own_folder, kind_of_file, open_in_folder};
-    pub use crate::source::open_at;
-}
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

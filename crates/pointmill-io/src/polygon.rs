@@ -2,7 +2,7 @@
 
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
-use crate::source::open;
+use crate::files::open_named;
 use std::io::Read;
 use std::path::Path;
 
@@ -75,7 +75,7 @@ impl Polygon {
     pub fn read(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
         let mut bytes = Vec::new();
-        open(path)?.0.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(IoError::io(path, "read"))?;
+        open_named(path)?.0.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(IoError::io(path, "read"))?;
         if bytes.len() as u64 > MOST_BYTES {
             bail!(path, LimitExceeded, "length", "at most {MOST_BYTES} bytes of a polygon", "more");
         }

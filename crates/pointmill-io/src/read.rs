@@ -3,11 +3,12 @@
 use crate::dataset::Dataset;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
+use crate::files::open_named;
 use crate::format::{Format, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::rows::Rows;
 use crate::scan::Scan;
-use crate::source::{Source, open};
+use crate::source::Source;
 use pointmill_core::LocalOrigin;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
@@ -78,7 +79,7 @@ pub struct ReadOptions {
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = open(path)?;
+    let (mut file, length) = open_named(path)?;
     match length {
         Some(length) => read_input(path, Input::File(file, length), options),
         None => read_input(path, Input::Stream(&mut file), options),

@@ -1,13 +1,10 @@
 //! Bytes into values, with memory taken only for bytes that are there.
 
-use crate::destination::Place;
 use crate::error::{Detail, IoError};
 use crate::fault::{Context, bail, fault};
-use crate::safe_open::open_in_folder;
 use crate::values::Raw;
 use bytemuck::cast_slice_mut;
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
@@ -237,26 +234,6 @@ impl Context for Source<'_> {
 pub(crate) trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
-
-/// Opens a file; its length if it is one that has a length of its own.
-pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
-    open_at(Place { path, follow_links: true })
-}
-
-/// Opens the file of a place, with its length if it is one that has a length of its own. Where
-/// links are not followed, nothing but a regular file is opened.
-///
-/// # Errors
-/// A folder; what the system refuses.
-pub fn open_at(Place { path, follow_links }: Place<'_>) -> Result<(File, Option<u64>), IoError> {
-    let file = if follow_links { File::open(path).map_err(IoError::io(path, "open"))? } else { open_in_folder(path)? };
-    let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
-    if metadata.is_dir() {
-        return Err(IoError::io(path, "open")(ErrorKind::IsADirectory.into()));
-    }
-    // Pipes, devices and the files of /proc give a length of 0, whatever comes out of them.
-    Ok((file, Some(metadata.len()).filter(|&n| metadata.is_file() && n > 0)))
-}
 
 /// Puts values as read into the machine's byte order.
 fn order<T: Raw>(values: &mut [T], big_endian: bool) {

@@ -1,8 +1,8 @@
 //! From a cloud to a file: finds the format, hands the cloud to its writer.
 
-use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::fault::fault;
+use crate::files::{Destination, Place};
 use crate::format::Format;
 use crate::named_points::NamedPoints;
 

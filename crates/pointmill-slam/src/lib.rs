@@ -4,6 +4,7 @@
 //! - [`localize`]: where a sensor is in a map, with and without a guess;
 //! - [`odometry`]: a trajectory from sweeps alone;
 //! - [`trajectory`]: how far estimated poses are from true ones.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod localize;
 pub mod odometry;

@@ -25,6 +25,7 @@
 //! let low = sweep.points().iter_xyz().filter(|p| (p[2] + 1.73).abs() < 0.2).count();
 //! assert!(low > sweep.len() / 3);
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 mod block;

@@ -19,6 +19,7 @@
 //! assert_eq!(image.encode_png()[..4], *b"\x89PNG");
 //! # Ok::<(), pointmill_view::ViewError>(())
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 mod boxes;

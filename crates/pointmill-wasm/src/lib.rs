@@ -4,6 +4,7 @@
 //! A result holds the bytes of the file that the command writes for it, and their SHA-256. So
 //! `sha256sum` of the command's file tells whether both are the same. Errors are the library's
 //! messages. All work is on the CPU, on the caller's thread.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(unsafe_code)]
 
 pub mod clouds;

@@ -29,6 +29,7 @@
 //! assert_eq!(voxels.coords, [25, 270, 270, 25, 270, 305]); // z, y, x
 //! # Ok::<(), pointmill::Error>(())
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod argument;
 mod arrays;

@@ -5,7 +5,7 @@ use crate::ending::detached;
 use crate::errors::{file, value};
 use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
-use pointmill_io::{PoseFormat, PoseOptions, Poses};
+use pointmill_io::{Place, PoseFormat, PoseOptions, Poses};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -93,9 +93,9 @@ pub(crate) fn write_poses(
             let got = if times.is_some() { "both".into() } else { format!("format={:?}", format.as_str()) };
             return Err(value("stamps_ns", "format=\"tum\" and no times", got));
         }
-        return detached(py, || pointmill_io::write_stamped_poses(&path, &poses, &stamps)).map_err(file);
+        return detached(py, || pointmill_io::write_stamped_poses(Place::named(&path), &poses, &stamps)).map_err(file);
     }
     let times = times.map(|times| poses::row(times, "times")).transpose()?;
     let written = Poses { poses, times };
-    detached(py, || pointmill_io::write_poses(&path, &written, format)).map_err(file)
+    detached(py, || pointmill_io::write_poses(Place::named(&path), &written, format)).map_err(file)
 }

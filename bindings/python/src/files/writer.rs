@@ -72,7 +72,7 @@ pub(crate) fn write(
                 named.wide.push(wide.clone());
             }
         }
-        pointmill_io::write(&path, named, &options)
+        pointmill_io::write(pointmill_io::Place::named(&path), named, &options)
     })
     .map_err(file)
 }

@@ -74,7 +74,7 @@ impl NdtMoments {
     ///     The file, by convention named .arrow.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let table = self.0.with(py, |moments| moments.table()).or_raise(NAMES)?;
-        detached(py, || pointmill_data::write_ndt_moments(&path, &table)).map_err(file)
+        detached(py, || pointmill_data::write_ndt_moments(pointmill_io::Place::named(&path), &table)).map_err(file)
     }
 
     /// Add the points of a cloud, on its device. Points that are not finite are left out and

@@ -3,9 +3,9 @@
 
 use crate::ending::{attached, let_go};
 use pointmill_data::maps::{Folder, OnFile, Store, Version};
-use pointmill_io::{IoError, Place};
+use pointmill_io::{IoError, Place, write_whole};
 use pyo3::prelude::*;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -116,7 +116,7 @@ impl Store for PyStore {
 
     fn write_first(&self, file: &str, bytes: &[u8]) -> Result<(), IoError> {
         self.with_copy(file, |copy| {
-            std::fs::write(copy, bytes).map_err(IoError::io(copy, "write"))?;
+            write_whole(copy, |out| out.write_all(bytes))?;
             self.call("write_first", file, Some(copy), |_| Ok(()))
         })
     }

@@ -70,8 +70,8 @@ pub trait Command: Sync {
         None
     }
 
-    /// Does what all inputs are needed for. Returns whether the CPU beside the device had the same
-    /// result.
+    /// Does what all inputs are needed for, if one of them was read: writes files, for one. Returns
+    /// whether the CPU beside the device had the same result.
     fn finish(&self, _: &mut Self::Totals, _: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         Ok(true)
     }
@@ -246,11 +246,13 @@ impl<'a> Job<'a> {
         warnings.print(C::INPUT);
         let Some((workers, counts)) = ran? else { return Ok(()) };
         let counts = Counts { salvaged, ..counts };
-        let equal = command.finish(&mut totals, workers, counts)?;
+        // Nothing is written where nothing was read.
+        let any = counts.done + counts.kept > 0;
+        let equal = !any || command.finish(&mut totals, workers, counts)?;
         let ms = Times::of(&times);
         let cpu = Times::of(&cpu_times).zip(ms.as_ref());
         let cpu = cpu.map(|(cpu, ms)| SummaryCpu::new(threads, cpu, ms, different == 0 && equal));
-        let out = self.out.filter(|_| counts.done + counts.kept > 0).map(shown);
+        let out = self.out.filter(|_| any).map(shown);
         let picture = self.picture.filter(|_| counts.done > 0).map(shown);
         let summary = Summary { run: Run::new(self.name, self.device), counts, ms, cpu, out, picture, of: totals };
         printer.record("summary", &summary)?;

@@ -21,6 +21,7 @@ use super::parse::message;
 use crate::failure::Failure;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use pointmill_io::files::open_named;
 use std::ffi::OsString;
 use std::io::Read;
 use std::ops::Range;
@@ -36,9 +37,9 @@ const OWN: [&str; 6] = ["config", "print-config", "json", "quiet", "help", "vers
 const EXCLUSIVE: [[&str; 2]; 1] = [["dynamic", "max-points"]];
 
 /// The subcommand that was asked for, with its names and what the command line gives it.
-struct Subcommand<'a> {
-    command: &'a Command,
-    matches: &'a ArgMatches,
+pub(super) struct Subcommand<'a> {
+    pub(super) command: &'a Command,
+    pub(super) matches: &'a ArgMatches,
     path: Vec<&'a str>,
 }
 
@@ -51,7 +52,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Subcommand<'a> {
-    fn of(mut command: &'a Command, mut matches: &'a ArgMatches) -> Self {
+    pub(super) fn of(mut command: &'a Command, mut matches: &'a ArgMatches) -> Self {
         let mut path = Vec::new();
         while let Some((name, below)) = matches.subcommand() {
             path.push(name);
@@ -194,7 +195,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         Failure::Usage(format!("{}: expected a text of at most {MOST} bytes, got {found}", path.display()))
     };
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(Failure::io(path, "read"))?;
+    let (file, _) = open_named(path)?;
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(Failure::io(path, "read"))?;
     if bytes.len() as u64 > MOST {
         return Err(usage("more"));

@@ -4,6 +4,7 @@ pub mod config;
 mod frames;
 mod global;
 mod parse;
+pub mod paths;
 mod read;
 mod work;
 

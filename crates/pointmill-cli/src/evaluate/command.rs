@@ -9,7 +9,7 @@ use crate::picture::{save, save_scene};
 use crate::text::label;
 use clap::Args;
 use pointmill::Pose;
-use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, read_poses};
+use pointmill_io::{Detail, IoError, Place, PoseFormat, PoseOptions, read_poses};
 use pointmill_slam::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_view::{require_memory, trajectory_plot, trajectory_scene};
 use std::path::{Path, PathBuf};
@@ -132,8 +132,10 @@ fn draw(
     let errors: Vec<f64> = found.frames.iter().map(|frame| frame.translation).collect();
     let title = format!("{}: rmse {:.4} m over {:.1} m", label(name), found.absolute.translation.rmse, found.length);
     if extension == "html" {
-        return save_scene(path, &trajectory_scene(&title, &estimate, &truth, &errors));
+        return save_scene(Place::named(path), &trajectory_scene(&title, &estimate, &truth, &errors));
     }
     let plot = trajectory_plot(&title, &estimate, &truth, &errors);
-    save(path, 1, || Ok(if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() }))
+    save(&Place::named(path), 1, || {
+        Ok(if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() })
+    })
 }

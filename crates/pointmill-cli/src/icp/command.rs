@@ -50,7 +50,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     let device = device::open(device)?;
     let shared: Vec<&Path> = std::iter::once(args.target.as_path()).chain(args.guess.as_deref()).collect();
     let out = args.out.as_deref();
-    let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources, &shared)? };
+    let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources)? };
     // Before they are read, so that a run that resumes sees a file that changes meanwhile.
     let resume_log = ResumeLog::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
     let job = Job {

@@ -8,7 +8,7 @@ use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::icp::{Iteration, Registration, Search, Searcher};
 use pointmill::{Device, Pose};
-use pointmill_io::Scan;
+use pointmill_io::{Place, Scan};
 use pointmill_view::{IcpIteration, icp_scene, require_memory};
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub(super) fn write(
     }
     let distances = distances(device, [source, target], &found.target_from_source)?;
     let title = title([source, target], found.status.as_str());
-    save_scene(path, &icp_scene(&title, &source.xyz(), &target.xyz(), &iterations, &distances))
+    save_scene(Place::named(path), &icp_scene(&title, &source.xyz(), &target.xyz(), &iterations, &distances))
 }
 
 /// The title of a picture of two clouds.

@@ -8,7 +8,7 @@ use crate::picture::save;
 use crate::text::{grouped, titled};
 use pointmill::Device;
 use pointmill::icp::{Registration, Search};
-use pointmill_io::Scan;
+use pointmill_io::{Place, Scan};
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub(super) fn write(
     let plot = icp_plot(&title, &series, &rmse);
     require_memory(1, rmse.len())?;
     let encode = || if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() };
-    save(path, 1, || Ok(encode()))
+    save(&Place::named(path), 1, || Ok(encode()))
 }
 
 /// Milliseconds of iterations at the places of their stages in the whole alignment, with NaN

@@ -39,9 +39,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         *place += origin[k % 2] - shift[k % 2];
     });
     if let Some(out) = &args.out {
-        let beside = args.guess.as_deref().into_iter().chain([args.with.map.as_path()]);
-        let paths: Vec<_> = sources.iter().filter_map(Source::path).chain(beside).collect();
-        plan_file("--out", out, &["txt"], &paths)?;
+        plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     }
     args.visualize.as_deref().map(|path| plan(path, &["png", "gif", "html"])).transpose()?;
     let start = args.guess.as_deref().map(pose::read_one).transpose();
@@ -102,7 +100,7 @@ impl Command for Run<'_> {
     ) -> Result<Frame<Row>, InputError> {
         let name = source.name();
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
-        self.poses.follow(run.trajectory());
+        self.poses.follow(run.trajectory(), step.scan.is_ok());
         scans.push(&name, step.scan.as_ref().ok())?;
         fixes.push(drive_fix(&step.found));
         let scan = step.scan.map_err(|e| InputError::of_run("BadValue", e, &name))?;

@@ -13,6 +13,7 @@ use crate::stderr;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
 use pointmill_data::runs::{Trajectory, TrajectoryFormat};
+use pointmill_io::Place;
 use pointmill_slam::localize::LocalizerParams;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,8 +92,7 @@ fn run(
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.scan), options, &frames)?;
     let out = align.and_then(|align| align.out);
     if let Some(out) = out {
-        let beside = poses.iter().map(PathBuf::as_path).chain([args.with.map.as_path()]);
-        plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).chain(beside).collect::<Vec<_>>())?;
+        plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     }
     let device = device::open(device)?;
     let resume_log = ResumeLog::of(&[], "", args.work.resume.resume)?;
@@ -235,7 +235,7 @@ impl Command for Match<'_> {
                 let scans = counted(late, "scan");
                 stderr::warning(format_args!("{scans}: the stamp does not come after that of the scan before"));
             }
-            undivided(|| trajectory.write(out, format))?;
+            undivided(|| trajectory.write(Place::named(out), format))?;
         }
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();

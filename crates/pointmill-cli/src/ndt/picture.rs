@@ -8,7 +8,7 @@ use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::Pose;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
-use pointmill_io::Scan;
+use pointmill_io::{Place, Scan};
 use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene, ndt_score_scene, require_memory};
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ impl MapPicture {
         let points = on_map(self.points.iter().copied(), grid);
         let mut scene = ndt_map_scene(&titled(&title, origin), &points, ellipsoids(&read));
         scene.about(origin);
-        save_scene(&self.path, &scene)
+        save_scene(Place::named(&self.path), &scene)
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn write_score(path: &Path, grid: &NdtGrid, scan: &Scan, at: At) -> R
     let title = titled(&format!("{left}, {right}"), origin);
     let mut scene = ndt_score_scene(&title, &points, &likelihoods, ellipsoids(&cells));
     scene.about(origin);
-    save_scene(path, &scene)
+    save_scene(Place::named(path), &scene)
 }
 
 /// A pose, and how well a scan fits there.
@@ -93,7 +93,7 @@ pub(super) fn write_alignment(
     let title = format!("{} points onto {} cells", grouped(points.len()), grouped(grid.len()));
     let mut scene = ndt_alignment_scene(&titled(&title, origin), ellipsoids(&cells), &before, &after, notes);
     scene.about(origin);
-    save_scene(path, &scene)
+    save_scene(Place::named(path), &scene)
 }
 
 /// Points about the origin of the map, as its means are.

@@ -64,7 +64,7 @@ impl Command for Run<'_> {
     fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let name = source.name();
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
-        self.poses.follow(run.trajectory());
+        self.poses.follow(run.trajectory(), step.scan.is_ok());
         scans.push(&name, step.scan.as_ref().ok())?;
         let scan = step.scan.map_err(|e| InputError::of_run("ShapeMismatch", e, &name))?;
         let mut notes = warnings(&scan);

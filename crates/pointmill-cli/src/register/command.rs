@@ -9,7 +9,7 @@ use crate::onto::{self, ALIGNED, Onto, check_many, check_one, write_aligned};
 use crate::picture::save_scene;
 use pointmill::registration::global::{RegisterParams, Registered, Target, Verdict};
 use pointmill::{Device, Error, Rows};
-use pointmill_io::Scan;
+use pointmill_io::{Place, Scan};
 use pointmill_view::{register_scene, require_memory};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &RegisterArgs, device: &str, printer: &mut Printer) -> R
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.source), options, &args.frames.frames())?;
     let device = device::open(device)?;
     let shared = [args.target.as_path()];
-    let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources, &shared)? };
+    let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources)? };
     let resume_log = ResumeLog::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
     let job = Job {
         resume_log: resume_log.map(|resume_log| resume_log.with_shared(&shared)),
@@ -75,7 +75,7 @@ impl Register<'_> {
         let (pose, end) = (&found.target_from_source, found.verdict.as_str());
         let distances = distances(&self.device, clouds, pose)?;
         let [from, to] = clouds.map(Scan::xyz);
-        save_scene(path, &register_scene(&title(clouds, end), &from, &to, pose, end, &distances))
+        save_scene(Place::named(path), &register_scene(&title(clouds, end), &from, &to, pose, end, &distances))
     }
 }
 

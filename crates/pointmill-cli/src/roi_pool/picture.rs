@@ -6,6 +6,7 @@ use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, roi_pool};
 use pointmill::{BoxOrigin, Device, Rows};
+use pointmill_io::Place;
 use pointmill_view::{RoiLists, require_memory, roi_scene, voxel_of_point};
 use std::path::Path;
 
@@ -32,7 +33,7 @@ pub(super) fn write(path: &Path, input: &Loaded, params: &RoiPoolParams, device:
     let right = format!("{drawn} points in boxes, {x} x {y} x {z} voxels each");
     let mut scene = roi_scene(&format!("{left}; {right}"), points, &boxes, &voxels, params.out_size);
     scene.about(origin);
-    save_scene(path, &scene)
+    save_scene(Place::named(path), &scene)
 }
 
 /// The box with the height of its centre.

@@ -5,6 +5,7 @@ use crate::picture::{plan, save, save_scene};
 use crate::text::{grouped, label, titled};
 use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
 use pointmill::{AnyArray, PointCloud, Points};
+use pointmill_io::Place;
 use pointmill_view::{Gif, VoxelScene, require_memory};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -99,9 +100,9 @@ impl Picture {
     pub(super) fn write(&self) -> Result<(), Failure> {
         match &*self.drawn() {
             Drawn::Gif(gif, _) if gif.is_empty() => Ok(()),
-            Drawn::Gif(gif, _) => save(&self.path, gif.len(), || gif.encode()),
+            Drawn::Gif(gif, _) => save(&Place::named(&self.path), gif.len(), || gif.encode()),
             Drawn::Scene { scene, .. } if scene.scene().frames() == 0 => Ok(()),
-            Drawn::Scene { scene, .. } => save_scene(&self.path, scene.scene()),
+            Drawn::Scene { scene, .. } => save_scene(Place::named(&self.path), scene.scene()),
         }
     }
 }

@@ -29,6 +29,7 @@ mod ndt_batch;
 mod ndt_blocks;
 mod ndt_blocks_frames;
 mod nms;
+mod nothing_read;
 mod odometry;
 mod pages;
 mod register;

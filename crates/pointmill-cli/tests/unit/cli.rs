@@ -43,3 +43,27 @@ fn old_names_of_flags_stay() {
         assert_eq!(parsed[0], parsed[1]);
     }
 }
+
+/// A new argument that names a file is read, unless `paths.rs` says that it is written: look at
+/// each that this list does not have.
+#[test]
+fn every_path_is_known_as_read_or_written() {
+    use pointmill_batch::flags::paths::{is_path, is_written};
+    let mut written = Vec::new();
+    let mut left = vec![(String::new(), Cli::commands())];
+    while let Some((path, command)) = left.pop() {
+        left.extend(command.get_subcommands().map(|sub| (format!("{path}{} ", sub.get_name()), sub.clone())));
+        for arg in command.get_arguments().filter(|arg| is_path(arg)) {
+            let id = arg.get_id().as_str();
+            let name = format!("{path}{id}");
+            if is_written(command.get_name(), id) {
+                written.push(name);
+            } else {
+                let read = ["boxes", "classes", "compare", "config", "estimate", "features", "guess", "inputs", "map"];
+                let others = ["minus", "points", "polygon", "pose", "poses", "predictions", "scan", "scores", "source"];
+                assert!(read.contains(&id) || others.contains(&id) || ["target", "truth"].contains(&id), "{name}");
+            }
+        }
+    }
+    assert!(written.iter().any(|name| name == "synth poses") && written.len() > 25, "{written:?}");
+}

@@ -3,7 +3,7 @@
 use super::pattern;
 use crate::inputs::natural_order;
 use pointmill_io::Format;
-use pointmill_io::files::kind_of_file;
+use pointmill_io::files::{entries_of, kind_of_file};
 use pointmill_io::{Detail, IoError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,8 +56,7 @@ const NOTES: [&str; 2] = [".txt", ".csv"];
 
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
     let (mut files, mut folders) = (Vec::new(), 0);
-    for entry in fs::read_dir(folder).map_err(IoError::io(folder, "open"))? {
-        let path = entry.map_err(IoError::io(folder, "read"))?.path();
+    for path in entries_of(folder).map_err(IoError::io(folder, "open"))? {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let name = path.to_string_lossy().to_ascii_lowercase();
         let note = NOTES.iter().any(|ending| name.ends_with(ending));

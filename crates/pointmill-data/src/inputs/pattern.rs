@@ -4,6 +4,7 @@
 //! that two that lead back make more paths than can be walked.
 
 use glob::Pattern;
+use pointmill_io::files::entries_of;
 use pointmill_io::{Detail, IoError};
 use std::collections::HashSet;
 use std::fs;
@@ -113,14 +114,14 @@ impl Walk {
     /// The names in a folder; none where it cannot be read, which is noted.
     fn entries(&mut self, folder: &Path) -> Vec<std::ffi::OsString> {
         let named = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let names = fs::read_dir(named).and_then(|entries| entries.map(|e| e.map(|e| e.file_name())).collect());
-        names.unwrap_or_else(|e| {
+        let entries = entries_of(named).unwrap_or_else(|e| {
             // A pattern in a folder that is not there has no match, and that is told.
             if e.kind() != std::io::ErrorKind::NotFound && e.kind() != std::io::ErrorKind::NotADirectory {
                 self.found.refused.push(IoError::io(named, "read")(e));
             }
             Vec::new()
-        })
+        });
+        entries.iter().filter_map(|entry| entry.file_name().map(Into::into)).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pointmill::Pose;
 use pointmill_core::names;
-use pointmill_io::{IoError, PoseFormat, Poses, pose_bytes, stamped_pose_bytes, write_whole};
+use pointmill_io::{Destination, IoError, PoseFormat, Poses, pose_bytes, stamped_pose_bytes, write_whole};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::Path;
@@ -103,9 +103,9 @@ impl Trajectory {
     ///
     /// # Errors
     /// What the system refuses.
-    pub fn write(&self, path: &Path, format: TrajectoryFormat) -> Result<String, IoError> {
-        let bytes = self.bytes(path, format)?;
-        write_whole(path, |out| out.write_all(&bytes))?;
+    pub fn write(&self, to: impl Destination, format: TrajectoryFormat) -> Result<String, IoError> {
+        let bytes = self.bytes(to.path(), format)?;
+        write_whole(to, |out| out.write_all(&bytes))?;
         Ok(sha256(&bytes))
     }
 

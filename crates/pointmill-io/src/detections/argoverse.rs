@@ -5,8 +5,9 @@ use super::check::{check_box, class_of, error, finite, listed, stem, yaw_of};
 use crate::error::{IoError, escape};
 use crate::fault::bail;
 use crate::feather::{Wanted, read_named};
+use crate::files::open_named;
 use crate::limits::{Bounds, Limits};
-use crate::source::{Source, open};
+use crate::source::Source;
 use crate::window::Window;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, IoError> {
 }
 
 fn read_table(path: &Path, limits: &Limits, out: &mut Detections) -> Result<(), IoError> {
-    let (mut file, length) = open(path)?;
+    let (mut file, length) = open_named(path)?;
     let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
     let bounds = Bounds { limits: limits.clone(), ..Bounds::default() };
     let mut wanted: Vec<_> = NUMBERS.iter().map(|name| Wanted::numbers(name)).collect();

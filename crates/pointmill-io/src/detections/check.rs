@@ -3,6 +3,7 @@
 use super::Detections;
 use crate::error::{Detail, IoError, escape};
 use crate::fault::fault;
+use crate::files::entries_of;
 use pointmill_core::boxes::{MAX_EXTENT, MAX_YAW};
 use std::path::{Path, PathBuf};
 
@@ -52,13 +53,8 @@ pub(super) fn yaw_of([w, x, y, z]: [f64; 4]) -> Result<f64, Wrong> {
 
 /// The names of the files and folders in a folder, ascending, without hidden ones.
 pub(super) fn listed(path: &Path) -> Result<Vec<PathBuf>, IoError> {
-    let mut found = vec![];
-    for entry in std::fs::read_dir(path).map_err(IoError::io(path, "list"))? {
-        let entry = entry.map_err(IoError::io(path, "list"))?;
-        if !entry.file_name().to_string_lossy().starts_with('.') {
-            found.push(entry.path());
-        }
-    }
+    let mut found = entries_of(path).map_err(IoError::io(path, "list"))?;
+    found.retain(|entry| entry.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")));
     found.sort();
     Ok(found)
 }

@@ -10,8 +10,9 @@ pub use kitti::{check_same_kitti_files, read_kitti};
 pub use nuscenes::{ATTRIBUTES, read_nuscenes};
 
 use crate::error::IoError;
+use crate::files::open_named;
 use crate::limits::Limits;
-use crate::source::{Source, open};
+use crate::source::Source;
 use std::path::Path;
 
 /// Boxes of some frames, column by column: what a detector found, or what is true.
@@ -129,7 +130,7 @@ impl Detections {
 
 /// The bytes of a file, which count as memory.
 fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, IoError> {
-    let (mut file, length) = open(path)?;
+    let (mut file, length) = open_named(path)?;
     let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
     let mut bytes = vec![];
     source.append(&mut bytes, u64::MAX)?;

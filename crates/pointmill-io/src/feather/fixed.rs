@@ -3,11 +3,12 @@
 use super::read::{expect_points, read};
 use super::schema::{Column, Kind, Metadata};
 use crate::bytes::{f64_at, u32_at, u64_at};
-use crate::destination::{Destination, Place};
 use crate::error::{IoError, excerpt};
 use crate::fault::bail;
+use crate::files::open_at;
+use crate::files::{Destination, Place};
 use crate::limits::{Bounds, Limits};
-use crate::source::{Source, open_at};
+use crate::source::Source;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::array::from_fn;

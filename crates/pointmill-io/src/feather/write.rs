@@ -2,9 +2,9 @@
 
 use super::flat::{Builder, Slot};
 use super::{FILE, STREAM};
-use crate::atomic_write::{write_synced, write_to};
-use crate::destination::{Destination, Place};
 use crate::error::IoError;
+use crate::files::{Destination, Place};
+use crate::files::{write_synced, write_to};
 use crate::format::Format;
 use crate::named_points::{Long, NamedPoints};
 use crate::names;

@@ -6,16 +6,17 @@ mod header;
 pub(crate) use header::{Header, MAX_AXES};
 
 use crate::array::{Array, ArrayData, check_shape};
-use crate::atomic_write::write_to;
-use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::field::{Field, XYZ};
+use crate::files::open_named;
+use crate::files::write_to;
+use crate::files::{Destination, Place};
 use crate::limits::{Bounds, Limits};
 use crate::named_points::NamedPoints;
 use crate::records::{Columns, Entry, Order, Table, records};
 use crate::rows::Rows;
-use crate::source::{Source, open};
+use crate::source::Source;
 use crate::values::write_values;
 use crate::warning::Warning;
 use crate::window::Window;
@@ -65,7 +66,7 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Array, IoError> {
 /// ```
 pub fn read_npy_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Array, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = open(path)?;
+    let (mut file, length) = open_named(path)?;
     let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
     Ok(read_array(&mut source)?.named(path.into(), None))
 }

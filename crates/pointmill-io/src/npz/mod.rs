@@ -5,16 +5,17 @@ mod archive;
 mod wide;
 
 use crate::array::Array;
-use crate::atomic_write::write_to;
-use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
+use crate::files::write_to;
+use crate::files::{Destination, Place};
+use crate::files::{open_at, open_named};
 use crate::limits::{Bounds, Limits};
 use crate::named_points::NamedPoints;
 use crate::npy;
 use crate::read::ReadOptions;
 use crate::rows::Rows;
-use crate::source::{ReadSeek, open, open_at};
+use crate::source::ReadSeek;
 use archive::Archive;
 use pointmill_core::array::ArrayView;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +115,7 @@ pub fn read_npz_only(
 /// # Errors
 /// What is no archive that is read; what the system refuses.
 pub fn npz_has(path: &Path, name: &str, limits: &Limits) -> Result<bool, IoError> {
-    let (file, _) = open(path)?;
+    let (file, _) = open_named(path)?;
     let names = Archive::open(path, BufReader::new(file), limits)?.names()?;
     Ok(names.iter().any(|(_, there)| there == name))
 }

@@ -1,8 +1,8 @@
 //! Writes clouds to PLY files.
 
-use crate::atomic_write::write_to;
-use crate::destination::Destination;
 use crate::error::IoError;
+use crate::files::Destination;
+use crate::files::write_to;
 use crate::format::Format;
 use crate::named_points::{Long, NamedPoints};
 use crate::names;

@@ -5,9 +5,10 @@ use super::{PoseFormat, PoseOptions, Poses};
 use crate::error::{Detail, IoError, excerpt};
 use crate::fault::Context as _;
 use crate::feather;
+use crate::files::open_named;
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
-use crate::source::{Source, open};
+use crate::source::Source;
 use crate::window::Window;
 use pointmill_core::Pose;
 use std::path::Path;
@@ -46,7 +47,7 @@ const MOST: usize = 17;
 /// ```
 pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = open(path)?;
+    let (mut file, length) = open_named(path)?;
     let mut source = Source::new(path, &mut file, length).within(options.limits.max_memory);
     let mut window = Window::new(&mut source);
     let first = window.peek(feather::FILE.len())?;

@@ -1,9 +1,9 @@
 //! Writes poses.
 
 use super::{PoseFormat, Poses};
-use crate::atomic_write::write_to;
-use crate::destination::Destination;
 use crate::error::{Detail, IoError};
+use crate::files::Destination;
+use crate::files::write_to;
 use pointmill_core::Pose;
 use std::io::Write;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Clouds as text.
 
-use crate::atomic_write::write_to;
-use crate::destination::Place;
 use crate::error::IoError;
+use crate::files::Place;
+use crate::files::write_to;
 use crate::format::Format;
 use crate::named_points::{Long, NamedPoints};
 use crate::names;

@@ -1,6 +1,7 @@
 //! How much memory there is for more: a system that promises more than it has
 //! (`vm.overcommit_memory=1`, as on nodes of Kubernetes) refuses nothing, and ends the process when
 //! the memory is written to.
+#![cfg_attr(not(test), expect(clippy::disallowed_methods, reason = "files that the system makes"))]
 
 use std::fs;
 use std::iter::successors;

@@ -116,7 +116,7 @@ impl NdtGrid {
     ///     The file, by convention named .npz.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let (cells, lattice) = (self.cells()?, *self.grid.lattice());
-        detached(py, || pointmill_data::write_ndt_map(&path, cells, &lattice)).map_err(file)
+        detached(py, || pointmill_data::write_ndt_map(pointmill_io::Place::named(&path), cells, &lattice)).map_err(file)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

@@ -5,7 +5,7 @@ use crate::picture::save_scene;
 use crate::stderr;
 use crate::text::{counted, grouped};
 use pointmill_detection::{AveragePrecision, DetectionReport, Detections, Fate};
-use pointmill_io::escape;
+use pointmill_io::{Place, escape};
 use pointmill_view::{BoxFate, DetectionFrame, detection_scene, require_memory};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub(super) fn write(
         title += &format!("; {shown}, those that miss the most");
     }
     require_memory(1, LAYERS * frames.iter().map(|frame| frame.boxes.len()).sum::<usize>())?;
-    save_scene(path, &detection_scene(&title, &frames))
+    save_scene(Place::named(path), &detection_scene(&title, &frames))
 }
 
 /// Keeps as many frames as are shown, of those in this order.

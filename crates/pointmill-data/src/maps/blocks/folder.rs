@@ -2,7 +2,7 @@
 
 use super::path_from::path_from;
 use super::store::{OnFile, Store, Version};
-use pointmill_io::files::{is_own_folder, write_first};
+use pointmill_io::files::{entries_of, is_own_folder, write_first};
 use pointmill_io::{IoError, Place, remove_abandoned};
 use std::fs;
 use std::io::ErrorKind;
@@ -51,16 +51,11 @@ impl Store for Folder {
         if !folder.is_empty() && !is_own_folder(&path)? {
             return Ok(Vec::new());
         }
-        let entries = match fs::read_dir(&path) {
+        let entries = match entries_of(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(IoError::io(&path, "open"))?,
         };
-        let mut names = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(IoError::io(&path, "read"))?.file_name();
-            names.extend(name.to_str().map(String::from));
-        }
-        Ok(names)
+        Ok(entries.iter().filter_map(|entry| entry.file_name()?.to_str().map(String::from)).collect())
     }
 
     fn version(&self, file: &str) -> Result<Option<Version>, IoError> {

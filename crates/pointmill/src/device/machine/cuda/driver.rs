@@ -53,6 +53,11 @@ pub(super) fn check_version() -> std::result::Result<(), String> {
     ))
 }
 
+#[cfg_attr(not(test), expect(clippy::disallowed_methods, reason = "a file that the system makes"))]
+fn driver_version() -> Option<String> {
+    version_in(&std::fs::read_to_string("/proc/driver/nvidia/version").ok()?)
+}
+
 /// What is known about the GPU with this number, of whose memory so many bytes are free.
 pub(super) fn describe_device(index: usize, free_bytes: u64) -> std::result::Result<DeviceInfo, DriverError> {
     let device = result::device::get(index as i32)?;
@@ -70,7 +75,7 @@ pub(super) fn describe_device(index: usize, free_bytes: u64) -> std::result::Res
         free_bytes,
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         driver_cuda: driver_cuda()?,
-        driver: std::fs::read_to_string("/proc/driver/nvidia/version").ok().and_then(|text| version_in(&text)),
+        driver: driver_version(),
     })
 }
 

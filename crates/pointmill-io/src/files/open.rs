@@ -1,9 +1,10 @@
 //! Files of a program's own in folders that others may write into.
 
+use super::Place;
 use crate::error::{Detail, IoError};
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a file of the program's own to read and write it, or with `create` makes it; what else is
 /// there under that name is left alone.
@@ -55,6 +56,38 @@ pub fn open_own(path: impl AsRef<Path>, create: bool) -> Result<File, IoError> {
 /// What is no regular file; what the system refuses.
 pub fn open_in_folder(path: &Path) -> Result<File, IoError> {
     open_regular(path, File::options().read(true), "a regular file").map(|(file, _)| file)
+}
+
+/// Opens a file that the user has named, to read it: links are followed, and pipes and devices are
+/// read. Gives its length if it is one that has a length of its own.
+///
+/// # Errors
+/// A folder; what the system refuses.
+pub fn open_named(path: &Path) -> Result<(File, Option<u64>), IoError> {
+    open_at(Place::named(path))
+}
+
+/// Opens the file of a place, with its length if it is one that has a length of its own. Where
+/// links are not followed, nothing but a regular file is opened.
+///
+/// # Errors
+/// A folder; what the system refuses.
+pub fn open_at(Place { path, follow_links }: Place<'_>) -> Result<(File, Option<u64>), IoError> {
+    let file = if follow_links { File::open(path).map_err(IoError::io(path, "open"))? } else { open_in_folder(path)? };
+    let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
+    if metadata.is_dir() {
+        return Err(IoError::io(path, "open")(io::ErrorKind::IsADirectory.into()));
+    }
+    // Pipes, devices and the files of /proc give a length of 0, whatever comes out of them.
+    Ok((file, Some(metadata.len()).filter(|&n| metadata.is_file() && n > 0)))
+}
+
+/// The paths of what a folder holds, in the order of the system. Nothing of it is opened.
+///
+/// # Errors
+/// What the system refuses.
+pub fn entries_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
 /// Whether there is a folder of the program's own under a path; a link to a folder is an error, as

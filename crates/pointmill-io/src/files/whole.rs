@@ -1,9 +1,9 @@
 //! Files written whole or not at all.
 
-use crate::destination::Destination;
+use super::place::Destination;
+use super::unfinished::{UNFINISHED, UnderWay, claim};
 use crate::error::IoError;
 use crate::fault::bail;
-use crate::unfinished::{UNFINISHED, UnderWay, claim};
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{self, BufWriter, ErrorKind, Seek};
@@ -18,10 +18,10 @@ const BUFFER: usize = 256 << 10;
 /// What `write` gives goes to a new file in the folder of the path, which is synced and then
 /// renamed; so nothing is ever seen under the path but an earlier file or the complete new one, and
 /// after an error nothing new remains. A new file gets the permissions of any file the process
-/// makes, a replaced one keeps its own but for the bits that lend a user or a group; a symbolic
-/// link is followed, unless the [`Place`](crate::Place) says otherwise. What is no ordinary file (a
-/// pipe, `/dev/null`) gets the bytes once they are all made. A process that is killed leaves its
-/// new file behind:
+/// makes, a replaced one keeps its own but for the bits that lend a user or a group. The new file
+/// replaces a symbolic link, a pipe and a device. Where the [`Place`](crate::Place) says that links
+/// are followed, what they lead to is replaced, and what is no ordinary file (a pipe, `/dev/null`)
+/// gets the bytes once they are all made. A process that is killed leaves its new file behind:
 /// [`remove_abandoned`](crate::remove_abandoned) finds it.
 ///
 /// # Errors
@@ -193,8 +193,8 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::unfinished::tests::names;
     use super::*;
-    use crate::unfinished::tests::names;
     use std::io::Write;
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_that_is_not_followed_is_replaced() {
-        use crate::destination::Place;
+        use crate::Place;
         use std::os::unix::fs::{PermissionsExt, symlink};
         let folder = tempfile::tempdir().unwrap();
         let [victim, link, device] = ["victim", "link", "device"].map(|n| folder.path().join(n));

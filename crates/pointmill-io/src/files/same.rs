@@ -1,7 +1,7 @@
 //! A file that is opened again, and must be the one that it was.
 
+use super::open::open_named;
 use crate::error::{Detail, IoError};
-use crate::source::open;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ fn which(metadata: &Metadata) -> Which {
 impl SameFile {
     /// Opens a file for the first time.
     pub(crate) fn first(path: &Path) -> Result<(Self, File), IoError> {
-        let file = open(path)?.0;
+        let file = open_named(path)?.0;
         let which = which(&file.metadata().map_err(IoError::io(path, "stat"))?);
         Ok((Self { path: std::path::absolute(path).map_err(IoError::io(path, "open"))?, which }, file))
     }

@@ -1,7 +1,7 @@
 //! Unfinished files: those of this process, and those that killed ones left.
 
+use super::open::open_own;
 use crate::error::IoError;
-use crate::safe_open::open_own;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Where a file is written, or read by the functions that take one: any path, whose symbolic link
-/// is followed, or a [`Place`].
+/// is not followed, or a [`Place`].
 pub trait Destination {
     /// The path.
     fn path(&self) -> &Path;
@@ -11,7 +11,7 @@ pub trait Destination {
     /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader
     /// refuses it.
     fn follows_links(&self) -> bool {
-        true
+        false
     }
 }
 
@@ -31,7 +31,7 @@ impl<P: AsRef<Path>> Destination for P {
 /// ```
 /// use pointmill_io::{ArrayView, Place, write_npy};
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-place.npy", std::process::id()));
-/// write_npy(Place { path: &path, follow_links: false }, &ArrayView::u8(&[1], &[7]))?;
+/// write_npy(Place::named(&path), &ArrayView::u8(&[1], &[7]))?;
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
@@ -48,6 +48,11 @@ impl<'a> Place<'a> {
     /// The place of any destination.
     pub fn of(to: &'a impl Destination) -> Self {
         Self { path: to.path(), follow_links: to.follows_links() }
+    }
+
+    /// The file that the user has named: a link there is followed, and a pipe is written to.
+    pub fn named(path: &'a Path) -> Self {
+        Self { path, follow_links: true }
     }
 }
 
