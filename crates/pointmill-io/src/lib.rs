@@ -88,7 +88,7 @@ pub use las::{Survey, hush_decoder_panics};
 pub use limits::Limits;
 pub use merge::{merge, merge_common};
 pub use named_points::NamedPoints;
-pub use npy::{read_npy, read_npy_within, write_npy};
+pub use npy::{is_transposed, read_npy, read_npy_within, write_npy};
 pub use npz::{npz_bytes, points_npz_bytes, read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
 pub use pcd::write_pcd;
 pub use ply::write_ply;
@@ -115,6 +115,7 @@ pub mod files {
     pub use crate::atomic_write::{write_first, write_synced};
     pub use crate::error::excerpt;
     pub use crate::feather::{Layout, read_table, write_table};
+    pub use crate::format::bag_conversion;
     pub use crate::npz::{ORIGIN, finite_origin, npz_has};
     pub use crate::safe_open::{is_own_folder, kind_of_file, open_in_folder};
     pub use crate::source::open_at;
