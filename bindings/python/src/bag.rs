@@ -156,7 +156,7 @@ fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
 /// >>> pointmill.read_bag(path)
 /// Traceback (most recent call last):
 ///     ...
-/// ValueError: ...empty.mcap: topic: expected one of type sensor_msgs/PointCloud2, got none
+/// ValueError: ...empty.mcap: clouds: expected sensor_msgs/PointCloud2, got a bag without topics
 #[pyfunction]
 #[pyo3(signature = (path, topic = None, *, local_origin = None), text_signature = "(path, topic=None, *, local_origin='auto')")]
 pub(crate) fn read_bag(

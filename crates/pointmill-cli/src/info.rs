@@ -7,7 +7,7 @@ use crate::text::tidy;
 use clap::Args;
 use pointmill_data::DataError;
 use pointmill_io::mcap::{Bag, TimeOrigin};
-use pointmill_io::{Format, IoError, Poses, ReadOptions, Scan, escape, find_poses};
+use pointmill_io::{Format, IoError, Poses, ReadOptions, Scan, Warning, escape, find_poses};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +95,9 @@ pub(crate) struct Layout {
     columns: Vec<Column>,
     /// The field with the times of points; null without one.
     times: Option<TimesField>,
+    /// What is odd about the first message.
+    #[serde(skip)]
+    warnings: Vec<String>,
 }
 
 /// The field with the times of points.
@@ -249,11 +252,13 @@ impl Info {
                 let topics = topics(&bag)?;
                 Ok::<_, IoError>((bag, topics))
             })?;
-            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics), poses: None };
             let cut = bag.cut().map(|e| format!("the bag was cut: {e}"));
             let damage = bag.damage().map(|detail| format!("the bag is damaged: {detail}"));
             let salvaged = bag.damage().map(|_| bag.topics().iter().map(|topic| topic.count).sum());
-            let warnings = cut.into_iter().chain(damage).collect();
+            let layouts = topics.iter().filter_map(|topic| topic.layout.as_ref());
+            let odd = layouts.flat_map(|layout| layout.warnings.iter().cloned());
+            let warnings = cut.into_iter().chain(damage).chain(odd).collect();
+            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics), poses: None };
             return Ok((of, read_ms, Notes { warnings, salvaged }));
         }
         if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
@@ -278,7 +283,7 @@ impl Info {
         let dataset = self.options.dataset.map(|dataset| dataset.as_str());
         let cloud = Cloud { points, columns, bounds, nonfinite, origin, times, dataset };
         let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None, poses: None };
-        Ok((of, read_ms, warnings(&scan)))
+        Ok((of, read_ms, notes(&scan.warnings)))
     }
 }
 
@@ -311,8 +316,8 @@ impl Command for Info {
         vec![
             ("format", (*format).into()),
             ("points", of_cloud(|cloud| grouped(cloud.points))),
-            // As wide as three lengths of a survey.
-            ("        extent, m", extent),
+            // As wide as three lengths of a survey of 100 km; longer ones keep a blank before them.
+            ("                extent, m", format!(" {extent}")),
             ("times, s", times),
             // Names begin at the left; the last column may be as long as it is.
             ("columns   ", format!("  {:<10}", frame.of.names())),
@@ -397,7 +402,7 @@ impl Topic {
         let (name, kind) = (escape(&self.name), escape(&self.r#type));
         let messages = format!("{} messages in {seconds:.3} s", grouped(self.messages as usize));
         let mut lines = vec![format!("topic      {name}  {kind}, {messages}")];
-        if let Some(Layout { frame, height, width, point_step, columns, times }) = &self.layout {
+        if let Some(Layout { frame, height, width, point_step, columns, times, .. }) = &self.layout {
             let frame = escape(frame);
             lines.push(format!("  first    {height} x {width} points of {point_step} bytes in `{frame}`"));
             lines.push(format!("  columns  {}: {}", columns.len(), listed(columns)));
@@ -411,6 +416,11 @@ impl Topic {
 
 fn listed(columns: &[Column]) -> String {
     columns.iter().map(|c| format!("{} {}", escape(&c.name), c.r#type)).collect::<Vec<_>>().join(", ")
+}
+
+/// What is odd about an input, but for what a cast to `f32` changes: nothing is made of the values.
+fn notes(warnings: &[Warning]) -> Notes {
+    Notes::of(warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. })))
 }
 
 /// The topics of a bag. The layout of clouds is that of the first message.
@@ -433,6 +443,7 @@ fn topics(bag: &Bag) -> Result<Vec<Topic>, IoError> {
                     .iter()
                     .map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() })
                     .collect(),
+                warnings: notes(&layout.warnings).warnings,
                 times: layout.times.map(|times| TimesField {
                     unit: times.unit.as_str(),
                     origin: TimeOrigin::of(&times).as_str(),

@@ -17,7 +17,7 @@ mod text;
 mod thinned;
 
 pub use error::{DataError, is_of_input};
-pub use inputs::{find_inputs, natural_order};
+pub use inputs::{find_inputs, natural_order, sort_naturally};
 pub use json_line::json_line;
 pub use maps::{
     BlockMap, BlockRow, BlockSettings, is_ndt_map, ndt_map_bytes, path_from, read_moments, read_ndt_map,

@@ -82,12 +82,29 @@ fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&s
         }
     };
     data.truncate(data.len() / columns * columns);
-    let mut warnings: Vec<_> = column_guess::check(&data, columns).into_iter().collect();
+    let mut warnings: Vec<_> = implausible(&data, columns).into_iter().collect();
+    if warnings.is_empty() {
+        warnings.extend(column_guess::check(&data, columns));
+    }
     if rest > 0 {
         warnings.push(Warning::Salvaged { points: (data.len() / columns) as u64, declared: None });
     }
     let fields = Field::of_one_type(bounds.names.unwrap_or(names), columns, Dtype::F32);
     Ok(Rows { warnings, ..Rows::new(fields, data) })
+}
+
+/// A warning, if more than a hundredth of some points have coordinates that no sensor gives: beyond
+/// 10,000 km, or so near zero that they are none. Bytes of other files look like that.
+fn implausible(data: &[f32], columns: usize) -> Option<Warning> {
+    const LEAST: usize = 16;
+    const LOOKED_AT: usize = 1024;
+    let all = data.len() / columns;
+    let step = all.div_ceil(LOOKED_AT).max(1);
+    let is_odd = |v: &f32| v.is_finite() && (v.abs() > 1e7 || (*v != 0.0 && v.abs() < 1e-20));
+    let looked_at = data.chunks_exact(columns).step_by(step);
+    let points = looked_at.len();
+    let count = looked_at.filter(|row| row[..3].iter().any(is_odd)).count();
+    (all >= LEAST && count * 100 > points).then_some(Warning::Implausible { count, points })
 }
 
 fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), IoError> {
@@ -146,6 +163,17 @@ mod tests {
                 told(17, known, 4, 9).contains("17 bytes (remainder 1); no column count from 3 to 8 fits; --salvage")
             );
         }
+    }
+
+    #[test]
+    fn bytes_that_are_no_rows_are_told() {
+        let odd = |data: &[f32]| implausible(data, 4).is_some();
+        let street: Vec<f32> = (0..4000).map(|i| (i % 977) as f32 * 0.1 - 40.0).collect();
+        let mut far = street.clone();
+        far.iter_mut().step_by(40).for_each(|v| *v = 3e9);
+        let swapped: Vec<f32> = street.iter().map(|v| f32::from_bits(v.to_bits().swap_bytes())).collect();
+        let zeros_and_nan = [[0.0; 64], [f32::NAN; 64]].concat();
+        assert_eq!([&street, &far, &swapped, &zeros_and_nan].map(|data| odd(data)), [false, true, true, false]);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::named_points::NamedPoints;
 use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
+use crate::warning::Warning;
+use crate::window::BYTE_ORDER_MARK;
 use crate::{bin, feather, las, npy, npz, pcd, ply, text};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
@@ -48,8 +50,8 @@ macro_rules! formats {
     ($($variant:ident = $name:literal, $endings:expr, $signatures:expr, $reader:expr, $writer:expr, $description:literal;)*) => {
         /// A file format of point clouds.
         ///
-        /// A format is found by the file's name first (the longer ending wins: `.pcd.bin` before
-        /// `.bin`), then by its first bytes.
+        /// A format is found by the file's first bytes, then by its name (the longer ending wins:
+        /// `.pcd.bin` before `.bin`).
         ///
         /// ```
         /// use pointmill_io::Format;
@@ -111,6 +113,8 @@ formats! {
         "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
     E57      = "e57",     &[".e57"],          e57::SIGNATURES, Seek(e57::read_rows),      None,
         "E57: all scans of a file in its frame, or one of them.";
+    Ptx      = "ptx",     &[".ptx"],          &[],             Stream(text::read_ptx),     None,
+        "PTX of Leica: scans as text, each with its pose, in the frame of the poses.";
     Csv      = "csv",     &[".csv"],          &[],             Stream(text::read_rows),    Some(F64(text::write_csv)),
         "Lines of numbers separated by commas, after a line of names; read with any separator.";
     Xyz      = "xyz",     &[".xyz", ".txt", ".asc", ".pts"], &[], Stream(text::read_rows), Some(F64(text::write_xyz)),
@@ -169,8 +173,14 @@ impl Format {
         Self::written().find(is_of)
     }
 
-    /// The format that a file's first bytes announce. Raw rows announce nothing.
+    /// The format that a file's first bytes announce, behind a byte order mark too. Raw rows and
+    /// lines of numbers announce nothing. A [`Ptx`](Self::Ptx) is known by its first ten lines,
+    /// others by eight bytes.
     pub fn from_content(first: &[u8]) -> Option<Self> {
+        let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first);
+        if text::is_ptx(first) {
+            return Some(Self::Ptx);
+        }
         let announced = |format: &Self| format.entry().signatures.iter().any(|signature| first.starts_with(signature));
         Self::ALL.iter().copied().find(announced)
     }
@@ -178,6 +188,13 @@ impl Format {
     /// The endings of the files that are read, as a list for messages.
     pub fn extensions() -> String {
         Self::ALL.iter().flat_map(|format| format.endings()).copied().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the reader of the format reads files that begin like another. Two names of Arrow have
+    /// one reader.
+    fn reads(self, content: Self) -> bool {
+        let is_arrow = |format| matches!(format, Self::Feather | Self::Arrow);
+        self == content || (is_arrow(self) && is_arrow(content))
     }
 
     /// How the format is read.
@@ -191,25 +208,75 @@ impl Format {
     }
 }
 
-/// How bags begin that are not read, and what they are. The tool of MCAP converts them.
-const OTHER_BAGS: [(&[u8], &str); 2] = [(b"#ROSBAG", "a ROS 1 bag"), (b"SQLite f", "a rosbag2 database")];
+/// Bytes of a file that are looked at to find its format: ten lines of a PTX.
+pub(crate) const LOOKED_AT: usize = 1024;
 
-/// The format as asked for, else by name, else by content.
-pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<Format, IoError> {
-    asked.or_else(|| Format::from_name(path)).or_else(|| Format::from_content(first)).ok_or_else(|| {
-        if let Some((_, bag)) = OTHER_BAGS.iter().find(|(signature, _)| first.starts_with(signature)) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let to = path.with_extension("mcap");
-            let to = to.file_name().unwrap_or_default().to_string_lossy();
-            let found = format!("{bag}; make one with `mcap convert {name} {to}`");
-            return fault!(path, UnsupportedFormat, "format", "an MCAP bag", found);
+/// How files begin that are not read, what they are, and what makes one of them that is read.
+const OTHERS: [(&[u8], &str, Convert); 9] = [
+    (b"#ROSBAG", "a ROS 1 bag", bag),
+    (b"SQLite f", "a rosbag2 database", bag),
+    (b"CCB", "a file of CloudCompare", |_, to| format!("save it there as {to}.ply or {to}.las")),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", |_, to| format!("write its points as {to}.npy with h5py and numpy")),
+    (b"PAR1", "a Parquet file", |_, to| format!("write its table as {to}.feather with pandas or pyarrow")),
+    (b"DRACO", "a Draco file", |name, to| format!("make one with `draco_decoder -i {name} -o {to}.ply`")),
+    (b"glTF", "a binary glTF file", |_, to| format!("save its points as {to}.ply")),
+    (b"\x1f\x8b\x08\0", "a gzip file", |name, _| format!("unpack it with `gunzip {name}`")),
+    (b"\x1f\x8b\x08\x08", "a gzip file", |name, _| format!("unpack it with `gunzip {name}`")),
+];
+
+/// The way out of a file that is not read, by its name and by the name without the ending.
+type Convert = fn(&str, &str) -> String;
+
+fn bag(name: &str, to: &str) -> String {
+    format!(
+        "make an MCAP bag of it with `pip install rosbags && rosbags-convert --src {name} --dst {to}_mcap --dst-storage mcap`"
+    )
+}
+
+/// The way out of a bag that is not read, by its path and by the path without the ending.
+pub fn bag_conversion(path: &Path) -> String {
+    bag(&path.display().to_string(), &path.with_extension("").display().to_string())
+}
+
+/// The error for a file that begins as one that is not read.
+pub(crate) fn not_read(path: &Path, first: &[u8]) -> Option<IoError> {
+    let is_it = |signature: &[u8]| match signature {
+        // The fourth byte has flags, written as a digit.
+        b"CCB" => first.starts_with(signature) && first.get(3).is_some_and(u8::is_ascii_digit),
+        _ => first.starts_with(signature),
+    };
+    let (_, what, way) = OTHERS.iter().find(|(signature, ..)| is_it(signature))?;
+    let [name, to] = [path, &path.with_extension("")].map(|name| name.display().to_string());
+    let found = format!("{what}; {}", way(&name, &to));
+    Some(fault!(path, UnsupportedFormat, "format", "a point cloud in a format that is read", found))
+}
+
+/// The format as asked for, else by content, else by name; with a warning if the content has
+/// another signature.
+pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<(Format, Option<Warning>), IoError> {
+    let (content, named) = (Format::from_content(first), Format::from_name(path));
+    let read = asked.or_else(|| content.filter(|content| !named.is_some_and(|named| named.reads(*content)))).or(named);
+    let Some(read) = read else {
+        if let Some(error) = not_read(path, first) {
+            return Err(error);
         }
         let known = Format::ALL.iter().filter(|format| !format.entry().signatures.is_empty());
         let known: Vec<_> = known.map(|format| format.as_str()).collect();
         let wanted = format!("a name ending in {} or the first bytes of {}", Format::extensions(), known.join(", "));
-        let found = if first.is_empty() { "an empty file".into() } else { format!("content {}", excerpt(first)) };
-        fault!(path, UnsupportedFormat, "format", wanted, found)
-    })
+        let found = if first.is_empty() {
+            "an empty file".into()
+        } else {
+            format!("content {}", excerpt(&first[..first.len().min(8)]))
+        };
+        return Err(fault!(path, UnsupportedFormat, "format", wanted, found));
+    };
+    if let Some(error) = not_read(path, first).filter(|_| asked.is_none() && content.is_none()) {
+        return Err(error);
+    }
+    let is_said = |content: &Format| {
+        if asked.is_some() { !read.reads(*content) } else { named.is_some_and(|named| !named.reads(*content)) }
+    };
+    Ok((read, content.filter(is_said).map(|content| Warning::OtherContent { content, read })))
 }
 
 #[cfg(test)]
@@ -235,15 +302,34 @@ mod tests {
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, e57, csv or xyz, got "p\u{7}ly""#
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, e57, ptx, csv or xyz, got "p\u{7}ly""#
         );
     }
 
     #[test]
-    fn detection_prefers_asked_then_name_then_content() {
+    fn every_signature_wins_against_every_name() {
+        for (&format, &name) in Format::ALL.iter().flat_map(|format| Format::ALL.iter().map(move |name| (format, name)))
+        {
+            for signature in format.entry().signatures {
+                for ending in name.endings() {
+                    let (found, told) = detect(None, Path::new(&format!("a{ending}")), signature).unwrap();
+                    let is_same = name.reads(format);
+                    assert_eq!(
+                        (found, told.is_some()),
+                        (if is_same { name } else { format }, !is_same),
+                        "{name} {format}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn detection_prefers_asked_then_content_then_name() {
+        let detect = |asked, path, first: &[u8]| detect(asked, path, first).map(|(format, _)| format);
         let npy = b"\x93NUMPY";
         assert_eq!(detect(Some(Format::Bin), Path::new("a.npz"), npy).unwrap(), Format::Bin);
-        assert_eq!(detect(None, Path::new("a.npz"), npy).unwrap(), Format::Npz);
+        assert_eq!(detect(None, Path::new("a.npz"), npy).unwrap(), Format::Npy);
         assert_eq!(detect(None, Path::new("a"), npy).unwrap(), Format::Npy);
         assert_eq!(detect(None, Path::new("-"), b"PK\x03\x04").unwrap(), Format::Npz);
         assert_eq!(detect(None, Path::new("a"), b"ply\r\nform").unwrap(), Format::Ply);
@@ -258,7 +344,7 @@ mod tests {
         assert_eq!(e.class(), "UnsupportedFormat");
         assert!(
             e.to_string().contains(
-                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .csv, .xyz, .txt, .asc, .pts"
+                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .ptx, .csv, .xyz, .txt, .asc, .pts"
             ),
             "{e}"
         );
@@ -269,7 +355,16 @@ mod tests {
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         for (bag, first) in [("drive.bag", "#ROSBAG "), ("drive.db3", "SQLite f")] {
             let message = detect(None, Path::new(bag), first.as_bytes()).unwrap_err().to_string();
-            assert!(message.ends_with(&format!("; make one with `mcap convert {bag} drive.mcap`")), "{message}");
+            let way =
+                format!("`pip install rosbags && rosbags-convert --src {bag} --dst drive_mcap --dst-storage mcap`");
+            assert!(message.ends_with(&way), "{message}");
+        }
+        for (signature, what, _) in OTHERS {
+            let first = [signature, b"2\0\0\0\0"].concat();
+            for name in ["a.bin", "a.txt", "a.pcd.bin", "a.doc", "a"] {
+                let message = detect(None, Path::new(name), &first).unwrap_err().to_string();
+                assert!(message.contains(&format!("got {what}; ")), "{message}");
+            }
         }
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));

@@ -84,7 +84,7 @@ pub use las::{Survey, hush_decoder_panics};
 pub use limits::Limits;
 pub use merge::{merge, merge_common};
 pub use named_points::NamedPoints;
-pub use npy::{read_npy, read_npy_within, write_npy};
+pub use npy::{is_transposed, read_npy, read_npy_within, write_npy};
 pub use npz::{npz_bytes, points_npz_bytes, read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
 pub use pcd::write_pcd;
 pub use ply::write_ply;

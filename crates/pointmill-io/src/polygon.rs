@@ -3,6 +3,7 @@
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::files::open_named;
+use crate::window::{UTF16, is_utf16};
 use std::io::Read;
 use std::path::Path;
 
@@ -79,8 +80,14 @@ impl Polygon {
         if bytes.len() as u64 > MOST_BYTES {
             bail!(path, LimitExceeded, "length", "at most {MOST_BYTES} bytes of a polygon", "more");
         }
+        if is_utf16(&bytes) {
+            bail!(path, UnsupportedFormat, "text", "UTF-8", UTF16);
+        }
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| fault!(path, BadValue, "text", "lines with x and y", "bytes that are not UTF-8"))?;
+        // Lines of old editors end in \r alone.
+        let old = (!text.contains('\n')).then(|| text.replace('\r', "\n"));
+        let text = old.as_deref().unwrap_or(text);
         let mut corners = Vec::new();
         for (i, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim_start_matches('\u{feff}');

@@ -4,7 +4,7 @@ use crate::dataset::Dataset;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::files::open_named;
-use crate::format::{Format, Reader, detect};
+use crate::format::{Format, LOOKED_AT, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::rows::Rows;
 use crate::scan::Scan;
@@ -55,7 +55,7 @@ pub struct ReadOptions {
 
 /// Reads the cloud in a file.
 ///
-/// The format is the one asked for, else the one of the name, else the one of the content. Points
+/// The format is the one asked for, else the one of the first bytes, else the one of the name. Points
 /// keep their order; NaN and infinities stay and are counted in a warning; values of other types
 /// than `f32` are cast once, and coordinates that this moves are kept as [`Scan::xyz_f64`] too.
 ///
@@ -175,11 +175,11 @@ fn read_input(path: &Path, mut input: Input<'_>, options: &ReadOptions) -> Resul
         Input::File(file, _) => file,
         Input::Stream(reader) => reader,
     };
-    let mut first = [0; 8];
+    let mut first = [0; LOOKED_AT];
     let got = Source::new(path, reader, None).fill(&mut first)?;
-    let format = detect(asked(path, options)?, path, &first[..got])?;
+    let (format, other) = detect(asked(path, options)?, path, &first[..got])?;
     let bounds = bounds(path, options, format)?;
-    let rows = match input {
+    let mut rows = match input {
         Input::File(mut file, length) => {
             file.rewind().map_err(IoError::io(path, "seek"))?;
             match format.reader() {
@@ -201,6 +201,7 @@ fn read_input(path: &Path, mut input: Input<'_>, options: &ReadOptions) -> Resul
             }
         }
     };
+    rows.warnings.splice(0..0, other);
     scan(rows, path, format, options)
 }
 

@@ -159,8 +159,10 @@ impl Scan {
     /// A column has times by its name, whatever the case of its letters: `t`, `time`, `timestamp`,
     /// `timestamps`, `time_stamp`, `offset_time`, `time_offset`, `gps_time`, each also with `_s`,
     /// `_ms`, `_us` or `_ns` behind it, and `offset` with one of these. The unit is the one of the
-    /// name, of `gps_time` seconds. Else it is the one in which the points take from 0.01 to 10
-    /// seconds; whole numbers must then take 1000 of it or more. The first such column counts.
+    /// name, of `gps_time` seconds; of `time_stamp` in E57 seconds, of `offset_time` in whole numbers
+    /// nanoseconds as Livox counts; of 18 digits and more nanoseconds. Else it is the one in which
+    /// the points take from 0.01 to 10 seconds. Whole numbers must take 1000 of their unit or more.
+    /// The first such column counts.
     ///
     /// ```
     /// use pointmill_core::Points;
@@ -174,7 +176,7 @@ impl Scan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn times(&self) -> Option<Times> {
-        times::find(&self.fields, self.cloud.data(), &self.wide)
+        times::find(self.format, &self.fields, self.cloud.data(), &self.wide)
     }
 
     /// What [`Scan::times`] needs, if that is none of the points, so that a caller who gives the
@@ -192,7 +194,7 @@ impl Scan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn later_times(&self) -> Option<LaterTimes> {
-        LaterTimes::new(&self.fields, &self.wide)
+        LaterTimes::new(self.format, &self.fields, &self.wide)
     }
 
     /// The columns behind z of which an `f32` does not hold every value, in full and in order;

@@ -1,6 +1,7 @@
 //! Times of points: the column that has them, and the unit that its values are in.
 
 use crate::field::Field;
+use crate::format::Format;
 use crate::threads::{SHARE, on_threads};
 use crate::wide_column::WideColumn;
 use std::borrow::Cow;
@@ -70,6 +71,21 @@ const LENGTHS: std::ops::Range<f64> = 0.01..10.0;
 /// Fewer steps than these are no times of a sweep: rings are counted like that.
 const LEAST_STEPS: f64 = 1000.0;
 
+/// From here on whole numbers are nanoseconds since 1970, or of another clock of decades: those of
+/// 18 and 19 digits.
+const NANOSECONDS: f64 = 1e17;
+
+/// The unit that the format and the kind of values give to a column of this name.
+fn of_format(format: Format, name: &str, are_whole: bool) -> Option<TimeUnit> {
+    match &*name.to_ascii_lowercase() {
+        // The standard has seconds.
+        "time_stamp" if format == Format::E57 => Some(TimeUnit::Seconds),
+        // The name is Livox's, whose drivers count nanoseconds from the start of a frame.
+        "offset_time" if are_whole => Some(TimeUnit::Nanoseconds),
+        _ => None,
+    }
+}
+
 /// The unit that a column's name gives, `None` in it where the name gives none; `None` for a column
 /// that has no times.
 #[expect(clippy::option_option)]
@@ -100,6 +116,7 @@ pub(crate) fn unit_of(name: &str) -> Option<TimeUnit> {
 /// [`Scan::later_times`](crate::Scan::later_times).
 #[derive(Clone, Debug)]
 pub struct LaterTimes {
+    format: Format,
     fields: Vec<Field>,
     wide: Arc<WideColumn>,
 }
@@ -107,22 +124,23 @@ pub struct LaterTimes {
 impl LaterTimes {
     /// Of the only column of times, if it is kept in full; `None` where another column may have
     /// times.
-    pub(crate) fn new(fields: &[Field], wide: &[Arc<WideColumn>]) -> Option<Self> {
+    pub(crate) fn new(format: Format, fields: &[Field], wide: &[Arc<WideColumn>]) -> Option<Self> {
         let mut named = (0..fields.len()).filter(|&j| is_named(&fields[j].name));
         let (column, None) = (named.next()?, named.next()) else { return None };
         let wide = wide.iter().find(|wide| wide.column == column)?.clone();
-        Some(Self { fields: fields.to_vec(), wide })
+        Some(Self { format, fields: fields.to_vec(), wide })
     }
 
     /// The times, as [`Scan::times`](crate::Scan::times) returns them.
     pub fn times(&self) -> Option<Times> {
-        find(&self.fields, &[], std::slice::from_ref(&self.wide))
+        find(self.format, &self.fields, &[], std::slice::from_ref(&self.wide))
     }
 }
 
 /// The times of points, from the first column that is known to have some: by its name, and where
-/// that gives no unit, by how long the points take.
-pub(crate) fn find(fields: &[Field], data: &[f32], wide: &[Arc<WideColumn>]) -> Option<Times> {
+/// that gives no unit, by the format, then by the number of digits, then by how long the points
+/// take.
+pub(crate) fn find(format: Format, fields: &[Field], data: &[f32], wide: &[Arc<WideColumn>]) -> Option<Times> {
     fields.iter().enumerate().find_map(|(column, field)| {
         let by_name = named(&field.name)?;
         let (first, values) = match wide.iter().find(|wide| wide.column == column) {
@@ -133,8 +151,14 @@ pub(crate) fn find(fields: &[Field], data: &[f32], wide: &[Arc<WideColumn>]) -> 
         let (start, end) = ends(&values)?;
         let unit = by_name.or_else(|| {
             let whole = finite().all(|v| v.fract() == 0.0);
+            let steps = !whole || end - start >= LEAST_STEPS;
+            let told = of_format(format, &field.name, whole);
+            let digits = || (first + start >= NANOSECONDS && end > start).then_some(TimeUnit::Nanoseconds);
+            if let Some(unit) = told.or_else(digits) {
+                return (steps || format == Format::E57).then_some(unit);
+            }
             let fits = |unit: &TimeUnit| LENGTHS.contains(&((end - start) / unit.per_second()));
-            TimeUnit::ALL.iter().copied().find(fits).filter(|_| !whole || end - start >= LEAST_STEPS)
+            TimeUnit::ALL.iter().copied().find(fits).filter(|_| steps)
         })?;
         let per_second = unit.per_second();
         let mut seconds = vec![0.0; values.len()];
@@ -162,7 +186,7 @@ mod tests {
     use pointmill_core::array::Dtype;
 
     fn times(name: &str, dtype: Dtype, values: &[f32]) -> Option<Times> {
-        find(&[Field { name: name.into(), dtype }], values, &[])
+        find(Format::Ply, &[Field { name: name.into(), dtype }], values, &[])
     }
 
     #[test]
@@ -183,6 +207,26 @@ mod tests {
     }
 
     #[test]
+    fn formats_and_digits_decide_before_spans() {
+        let unit = |format, name: &str, values: &[f64]| {
+            let wide = Arc::new(WideColumn::new(0, values.to_vec()));
+            let fields = [Field { name: name.into(), dtype: Dtype::F64 }];
+            find(format, &fields, &vec![0.0; values.len()], &[wide]).map(|times| times.unit)
+        };
+        // Seconds of E57, of a scan of minutes too; nanoseconds of Livox, of a part of a frame too.
+        assert_eq!(unit(Format::E57, "time_stamp", &[0.0, 1.5, 300.0]), Some(TimeUnit::Seconds));
+        assert_eq!(unit(Format::E57, "time_stamp", &[0.0, 600.0, 1200.0]), Some(TimeUnit::Seconds));
+        assert_eq!(unit(Format::Ply, "time_stamp", &[0.0, 1.5, 300.0]), Some(TimeUnit::Milliseconds));
+        assert_eq!(unit(Format::Pcd, "offset_time", &[0.0, 2500.0, 100_000.0]), Some(TimeUnit::Nanoseconds));
+        assert_eq!(unit(Format::Pcd, "offset_time", &[0.0, 2.0, 31.0]), None);
+        // 19 digits, of a part of a sweep and of merged sweeps.
+        for span in [100_352.0, 1e7, 6e10] {
+            let found = unit(Format::Csv, "timestamp", &[1.7e18, 1.7e18 + span / 2.0, 1.7e18 + span]);
+            assert_eq!(found, Some(TimeUnit::Nanoseconds), "{span}");
+        }
+    }
+
+    #[test]
     fn times_are_seconds_after_the_earliest() {
         let found = times("time", Dtype::F32, &[0.75, 0.5, f32::NAN, 1.0]).unwrap();
         assert_eq!((found.start, found.unit, &*found.name), (0.5, TimeUnit::Seconds, "time"));
@@ -194,7 +238,7 @@ mod tests {
             .iter()
             .for_each(|&t| exact.push_number(Some(t.into()), t as f32, t as f64));
         let fields = ["x", "t"].map(|name| Field { name: name.into(), dtype: Dtype::U64 });
-        let found = find(&fields, &[0.0; 6], &[exact.into()]).unwrap();
+        let found = find(Format::Ply, &fields, &[0.0; 6], &[exact.into()]).unwrap();
         assert_eq!((found.unit, found.seconds), (TimeUnit::Nanoseconds, vec![6e-9, 0.0, 0.1]));
         assert_eq!(found.start, 1.7e9);
     }
@@ -209,13 +253,13 @@ mod tests {
         let wide = [Arc::new(WideColumn::new(1, vec![5.25, f64::NAN, 5.5]))];
         for (name, later) in [("x", true), ("intensity", true), ("offset_ns", false), ("t", false)] {
             let fields = [field(name), field("gps_time")];
-            let wanted = find(&fields, &[f32::NAN; 6], &wide).unwrap();
-            let found = LaterTimes::new(&fields, &wide);
+            let wanted = find(Format::Ply, &fields, &[f32::NAN; 6], &wide).unwrap();
+            let found = LaterTimes::new(Format::Ply, &fields, &wide);
             assert_eq!(found.is_some(), later, "{name}");
             let Some(found) = found.and_then(|found| found.times()) else { continue };
             assert_eq!((found.start, found.unit, &*found.name), (wanted.start, wanted.unit, &*wanted.name));
             assert_eq!(bits(&found), bits(&wanted));
         }
-        assert!(LaterTimes::new(&[field("gps_time")], &[]).is_none());
+        assert!(LaterTimes::new(Format::Ply, &[field("gps_time")], &[]).is_none());
     }
 }

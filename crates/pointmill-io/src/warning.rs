@@ -1,6 +1,7 @@
 //! What is odd about a cloud that was read all the same.
 
 use crate::error::escape;
+use crate::format::Format;
 use crate::times::unit_of;
 use pointmill_core::array::Dtype;
 use std::collections::BTreeSet;
@@ -60,6 +61,13 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
+    /// Points without an echo, which the file has at (0, 0, 0) of the scanner, became NaN.
+    NoEcho {
+        /// How many.
+        count: usize,
+        /// The number of points.
+        points: usize,
+    },
     /// Points whose coordinates the file marks as not valid were left out.
     Invalid {
         /// How many.
@@ -82,6 +90,80 @@ pub enum Warning {
         /// The number that separates the columns.
         likely: usize,
     },
+    /// Fields that cannot be read, and that nobody needs, were left out.
+    NotRead {
+        /// Some of them: the name, and why it was left out.
+        fields: Vec<(String, String)>,
+        /// How many they are.
+        count: u64,
+    },
+    /// A name stands for several columns; the later ones have other names.
+    Repeated {
+        /// Each name, and the one that the column has.
+        names: Vec<(String, String)>,
+    },
+    /// A part of the file says what the rest of it and its bytes contradict, and did not count.
+    Overruled {
+        /// The part.
+        field: String,
+        /// What it says.
+        said: String,
+        /// What was taken.
+        used: String,
+    },
+    /// The file is of a later version of its format than is known, and was read as the newest known.
+    LaterVersion {
+        /// The version that it says.
+        said: String,
+        /// The version that it was read as.
+        read: String,
+    },
+    /// Quaternions of poses are of another length than 1, as those of few digits are, and were
+    /// divided by it.
+    Normalized {
+        /// How many.
+        count: usize,
+        /// The length that is farthest from 1.
+        length: f64,
+    },
+    /// The first bytes are those of another format than the name says or the caller asked for.
+    OtherContent {
+        /// The format of the first bytes.
+        content: Format,
+        /// The format in which the file was read.
+        read: Format,
+    },
+    /// Words for a value that is not there, such as `NA` or an empty cell, became NaN.
+    Missing {
+        /// How many.
+        count: u64,
+    },
+    /// An array of few long rows was read as if it were transposed.
+    Transposed {
+        /// The rows of the array, which became columns.
+        rows: usize,
+        /// The columns of the array, which became points.
+        columns: usize,
+    },
+    /// An array has fewer rows than columns and was read as it is.
+    FewRows {
+        /// The rows of the array.
+        rows: usize,
+        /// The columns of the array.
+        columns: usize,
+    },
+    /// Columns of other names were taken for x, y and z.
+    Axes {
+        /// Their names.
+        names: [String; 3],
+    },
+    /// Raw rows look as if they were no `f32`: coordinates are beyond 10,000 km or next to nothing.
+    Implausible {
+        /// How many of the points that were looked at.
+        count: usize,
+        /// The points that were looked at.
+        points: usize,
+    },
     /// Columns that hold no numbers were left out.
     LeftOut {
         /// Their names.
@@ -103,6 +185,21 @@ impl Warning {
     /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the
     /// noise of any LiDAR.
     pub const WORTH_TELLING: f64 = pointmill_core::WORTH_AN_ORIGIN;
+}
+
+impl Warning {
+    /// Adds a field that is left out to the warnings, one for all of them.
+    pub(crate) fn left_out(warnings: &mut Vec<Self>, name: impl Into<String>, why: impl Into<String>) {
+        if !matches!(warnings.last(), Some(Self::NotRead { .. })) {
+            warnings.push(Self::NotRead { fields: vec![], count: 0 });
+        }
+        if let Some(Self::NotRead { fields, count }) = warnings.last_mut() {
+            *count += 1;
+            if fields.len() < SHOWN {
+                fields.push((name.into(), why.into()));
+            }
+        }
+    }
 }
 
 /// Some names.
@@ -143,6 +240,9 @@ impl fmt::Display for Warning {
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
             }
+            Self::NoEcho { count, points } => {
+                write!(f, "{count} of {points} points have no echo (0, 0, 0 of the scanner) and became NaN")
+            }
             Self::Invalid { count, points } => {
                 write!(f, "{count} of {points} points were left out, since their coordinates are marked as not valid")
             }
@@ -152,6 +252,64 @@ impl fmt::Display for Warning {
             }
             Self::MixedColumns { columns, likely } => {
                 write!(f, "{columns} values per point is probably wrong; try --columns {likely}")
+            }
+            Self::NotRead { fields, count } => {
+                let shown = fields.iter().map(|(name, why)| format!("`{}` ({})", escape(name), escape(why)));
+                let more = if *count > fields.len() as u64 { ", ..." } else { "" };
+                let (word, verb) = if *count == 1 { ("field", "was") } else { ("fields", "were") };
+                write!(f, "{count} {word} {verb} left out: {}{more}", shown.collect::<Vec<_>>().join(", "))
+            }
+            Self::Repeated { names } => {
+                let one = |(name, read): &(String, String)| format!("another `{}` is `{}`", escape(name), escape(read));
+                let shown: Vec<_> = names.iter().take(SHOWN).map(one).collect();
+                let more = if names.len() > shown.len() { ", ..." } else { "" };
+                write!(f, "columns of one name: {}{more}", shown.join(", "))
+            }
+            Self::Overruled { field, said, used } => {
+                write!(
+                    f,
+                    "{} is {}, but the rest of the file gives {}, which was taken",
+                    escape(field),
+                    escape(said),
+                    escape(used)
+                )
+            }
+            Self::LaterVersion { said, read } => {
+                write!(f, "version {} is not known; the file was read as {}", escape(said), escape(read))
+            }
+            Self::Normalized { count, length } => {
+                let (word, verb) = if *count == 1 { ("quaternion", "was") } else { ("quaternions", "were") };
+                write!(f, "{count} {word} of a pose {verb} normalized (a length of {length:.4})")
+            }
+            Self::OtherContent { content, read } if content == read => {
+                write!(f, "the content is {content}, whatever the name says, and was read as that")
+            }
+            Self::OtherContent { content, read } => {
+                write!(f, "the first bytes are those of {content}, but the file was read as {read}, as asked for")
+            }
+            Self::Missing { count: 1 } => {
+                write!(f, "1 value is not there (an empty cell, NA or the like) and became NaN")
+            }
+            Self::Missing { count } => {
+                write!(f, "{count} values are not there (empty cells, NA or the like) and became NaN")
+            }
+            Self::Transposed { rows, columns } => {
+                write!(
+                    f,
+                    "the array has {rows} rows of {columns} columns and was read as {columns} points of {rows} columns"
+                )
+            }
+            Self::FewRows { rows, columns } => {
+                write!(f, "{rows} rows of {columns} columns: is the array transposed? --columns {rows} reads it so")
+            }
+            Self::Axes { names: [x, y, z] } => {
+                write!(f, "x, y, z are the columns `{}`, `{}`, `{}`", escape(x), escape(y), escape(z))
+            }
+            Self::Implausible { count, points } => {
+                write!(
+                    f,
+                    "{count} of {points} points looked at are beyond 10,000 km or next to zero: these may be no rows of little-endian f32"
+                )
             }
             Self::LeftOut { columns } => {
                 write!(f, "columns that hold no numbers were left out: {}", listed(columns))

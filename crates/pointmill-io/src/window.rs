@@ -27,7 +27,27 @@ pub(crate) struct Window<'s, 'a> {
     lines: u64,
     /// Number of bytes of header lines taken.
     header: usize,
+    /// What ends a line: `\n`, or `\r` where [`Window::begin_text`] found that.
+    end: u8,
 }
+
+/// What some editors put at the start of a text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether a text begins as one of 16 bits a character does: with a byte order mark, or with two
+/// ASCII characters that have a zero beside them.
+pub(crate) fn is_utf16(first: &[u8]) -> bool {
+    let is_ascii = |b: u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    match *first {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        [a, 0, b, 0, ..] | [0, a, 0, b, ..] => is_ascii(a) && is_ascii(b),
+        _ => false,
+    }
+}
+
+/// What to do about a text of 16 bits a character.
+pub(crate) const UTF16: &str =
+    "UTF-16, as PowerShell and Notepad write it; save it as UTF-8, or: iconv -f utf-16 -t utf-8";
 
 impl<'s, 'a> Window<'s, 'a> {
     pub(crate) fn new(source: &'s mut Source<'a>) -> Self {
@@ -42,7 +62,7 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 
     fn of_size(source: &'s mut Source<'a>, size: usize) -> Self {
-        Self { source, bytes: vec![0; size], held: 0..0, lines: 0, header: 0 }
+        Self { source, bytes: vec![0; size], held: 0..0, lines: 0, header: 0, end: b'\n' }
     }
 
     pub(crate) fn source(&self) -> &Source<'a> {
@@ -83,8 +103,35 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(got > 0)
     }
 
-    /// Takes a line, without its line end (`\n` or `\r\n`). Returns `None` at the end of the
-    /// source. The last line may lack the line end.
+    /// Begins a text: skips a byte order mark, and finds whether lines end in `\r` alone, as the
+    /// first one then does.
+    ///
+    /// # Errors
+    /// A text in UTF-16.
+    pub(crate) fn begin_text(&mut self) -> Result<(), IoError> {
+        let mark = self.peek(BYTE_ORDER_MARK.len() + 1)?;
+        if is_utf16(self.at(&mark)) {
+            bail!(self, UnsupportedFormat, "text", "UTF-8", UTF16);
+        }
+        if self.at(&mark).starts_with(BYTE_ORDER_MARK) {
+            self.bytes(BYTE_ORDER_MARK.len())?;
+        }
+        let shown = self.peek(MAX_HEADER_LINE + 1)?;
+        let text = self.at(&shown);
+        let first = memchr::memchr2(b'\n', b'\r', text).filter(|&at| text[at] == b'\r');
+        if first.is_some_and(|at| text.get(at + 1).is_some_and(|next| *next != b'\n')) {
+            self.end = b'\r';
+        }
+        Ok(())
+    }
+
+    /// Whether lines end in `\r` alone.
+    pub(crate) fn has_old_line_ends(&self) -> bool {
+        self.end == b'\r'
+    }
+
+    /// Takes a line, without its line end: `\n`, `\r\n`, or what [`Window::begin_text`] found.
+    /// Returns `None` at the end of the source. The last line may lack the line end.
     pub(crate) fn line(&mut self) -> Result<Option<Range<usize>>, IoError> {
         self.line_of(WINDOW - 1)
     }
@@ -118,7 +165,7 @@ impl<'s, 'a> Window<'s, 'a> {
         let mut seen = 0;
         let (length, end) = loop {
             let held = &self.bytes[self.held.clone()];
-            if let Some(at) = memchr::memchr(b'\n', &held[seen..]) {
+            if let Some(at) = memchr::memchr(self.end, &held[seen..]) {
                 break (seen + at, 1);
             }
             seen = held.len();
@@ -136,7 +183,7 @@ impl<'s, 'a> Window<'s, 'a> {
         self.held.start += length + end;
         self.lines += 1;
         let text = start..start + length;
-        let carriage = self.bytes[text.clone()].ends_with(b"\r");
+        let carriage = self.end == b'\n' && self.bytes[text.clone()].ends_with(b"\r");
         Ok(Some(start..text.end - usize::from(carriage)))
     }
 

@@ -444,7 +444,10 @@ fn messages_that_lie_are_refused() {
     let xyz = |last| fields(&[("x", 0, 7, 1), ("y", 4, 7, 1), last]);
     assert_eq!(told(good.clone()), "2 points");
     for (message, wanted) in [
-        (Message { point_step: 0, ..good.clone() }, "BadValue: m: point_step: expected 1 or more, got 0"),
+        (
+            Message { point_step: 0, data: [&good.data[..], &[0]].concat(), ..good.clone() },
+            "BadValue: m: point_step: expected 1 or more, got 0",
+        ),
         (
             Message { point_step: 70_000, ..good.clone() },
             "LimitExceeded: m: point_step: expected at most 65536 bytes, got 70000",
@@ -465,21 +468,18 @@ fn messages_that_lie_are_refused() {
             fields(&[("x", 0, 8, 1), ("y", 0, 8, 1), ("z", 0, 8, 1), ("a", 0, 2, 12), ("b", 0, 2, 12), ("c", 4, 8, 1)]),
             "LimitExceeded: m: fields: expected at most 48 bytes in a point of 12 bytes, got 56 bytes, which overlap",
         ),
-        (xyz(("z", 8, 9, 1)), "BadValue: m: fields[2].datatype: expected 1 to 8, got 9"),
+        (xyz(("z", 8, 12, 1)), "BadValue: m: fields[2].datatype: expected 1 to 11, got 12"),
         (xyz(("w", 8, 7, 1)), "MissingField: m: field `z`: expected x, y and z, got x, y, w"),
         (xyz(("x", 8, 7, 1)), "BadHeader: m: names: expected names that differ, got `x` twice"),
         (
-            Message { row_step: 23, ..good.clone() },
-            "SizeMismatch: m: row_step: expected 24 bytes or more (2 points of 12 bytes), got 23",
+            Message { height: 2, width: 1, row_step: 11, data: [&good.data[..], &[0; 5]].concat(), ..good.clone() },
+            "SizeMismatch: m: row_step: expected 12 bytes or more (1 points of 12 bytes), got 11",
         ),
         (
             Message { height: 2, ..good.clone() },
             "Truncated: m: data: expected 48 bytes (2 rows of 2 points), got 24 bytes",
         ),
-        (
-            Message { width: u32::MAX, height: u32::MAX, ..good.clone() },
-            "SizeMismatch: m: row_step: expected 51539607540 bytes",
-        ),
+        (Message { width: u32::MAX, height: u32::MAX, ..good.clone() }, "Truncated: m: data: expected "),
     ] {
         let found = told(message);
         assert!(found.starts_with(wanted), "{found}");
@@ -513,6 +513,75 @@ fn messages_that_lie_are_refused() {
     for end in 0..bytes.len() {
         assert!(PointCloud2::read(&bytes[..end], Encoding::Cdr, "m").is_err(), "{end}");
     }
+}
+
+#[test]
+fn what_nobody_needs_refuses_no_message() {
+    let good = Message::new(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    let read = |message: &Message| {
+        let read =
+            PointCloud2::read(&message.bytes(), Encoding::Cdr, "m").and_then(|m| m.scan("m", &Limits::default()));
+        let scan = read.unwrap();
+        assert_eq!((scan.cloud.len(), scan.cloud.points().xyz(1)), (2, [4.0, 5.0, 6.0]), "{:?}", scan.warnings);
+        let names: Vec<_> = scan.fields.iter().map(|field| &*field.name).collect();
+        (names.join(" "), scan.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    };
+    // Sizes that the others and the bytes contradict.
+    let said = |field: &str, said: u32, used: &str| {
+        format!("{field} is {said}, but the rest of the file gives {used}, which was taken")
+    };
+    for (message, told) in [
+        (Message { row_step: 0, ..good.clone() }, said("row_step", 0, "24 (2 points of 12 bytes)")),
+        (Message { row_step: 23, ..good.clone() }, said("row_step", 23, "24 (2 points of 12 bytes)")),
+        (
+            Message { height: 2, width: 1, row_step: 0, ..good.clone() },
+            said("row_step", 0, "12 (1 points of 12 bytes)"),
+        ),
+        (
+            Message { height: 2, width: 1, row_step: 999, ..good.clone() },
+            said("row_step", 999, "12 (1 points of 12 bytes)"),
+        ),
+        (Message { height: 0, ..good.clone() }, said("height", 0, "1 (2 points of 12 bytes)")),
+        (Message { point_step: 0, ..good.clone() }, said("point_step", 0, "12 (2 points in 24 bytes)")),
+        (Message { row_step: 999, ..good.clone() }, String::new()),
+    ] {
+        assert_eq!(read(&message), ("x y z".into(), told));
+    }
+    // Fields: unknown types, places behind the point, too many numbers, one name twice.
+    let with = |fields: &[(&'static str, u32, u8, u32)]| {
+        let xyz = [("x", 0, 7, 1), ("y", 4, 7, 1), ("z", 8, 7, 1)];
+        read(&Message { fields: [&xyz[..], fields].concat(), ..good.clone() })
+    };
+    for (field, why) in [
+        (("a", 0, 0, 1), "of the unknown type 0"),
+        (("a", 0, 12, 1), "of the unknown type 12"),
+        (("a", 0, 255, u32::MAX), "of the unknown type 255"),
+        (("a", 9, 7, 1), "4 bytes from 9 on, of 12 of a point"),
+        (("a", u32::MAX, 8, 1), "8 bytes from 4294967295 on, of 12 of a point"),
+        (("a", 0, 2, 1022), "1022 numbers, past 1024 of a point"),
+        (("x", 0, 7, 1), "stands twice in one place"),
+    ] {
+        let told = format!("1 field was left out: `{}` ({why})", field.0);
+        assert_eq!(with(&[field]), ("x y z".into(), told));
+    }
+    let told = "columns of one name: another `t` is `t_3`".to_owned();
+    assert_eq!(with(&[("t", 0, 7, 1), ("t_2", 4, 6, 1), ("t", 8, 6, 1)]), ("x y z t t_2 t_3".into(), told));
+    // Types of later versions of the message.
+    assert_eq!(with(&[("t", 4, 9, 1), ("s", 4, 10, 1), ("is_first", 3, 11, 1)]).0, "x y z t s is_first");
+}
+
+#[test]
+fn bags_without_clouds_say_what_they_have() {
+    let told = |records: &[Vec<u8>]| {
+        let bytes = bag::bag(records);
+        let opened = Bag::new(Cursor::new(bytes.clone()), "b.mcap", &Limits::default()).unwrap();
+        let by_topic = opened.cloud_topic(None).unwrap_err().to_string();
+        assert_eq!(opened.cloud_topic(Some("/none")).unwrap_err().to_string(), by_topic);
+        let whole = pointmill_io::read_from(&bytes[..], "b.mcap", &pointmill_io::ReadOptions::default());
+        assert_eq!(whole.unwrap_err().to_string(), by_topic);
+        by_topic
+    };
+    assert_eq!(told(&[]), "b.mcap: clouds: expected sensor_msgs/PointCloud2, got a bag without topics");
 }
 
 /// Opens a bag and reads all clouds of all topics; whether nothing was wrong.

@@ -121,7 +121,7 @@ fn a_version_has_no_format_of_a_later_one() {
 const WRONG: [(usize, &[u8], &str, &str); 14] = [
     (0, b"LASG", "BadHeader", "signature"),
     (24, &[2, 0], "UnsupportedFormat", "version"),
-    (25, &[5], "UnsupportedFormat", "version"),
+    (25, &[5], "BadHeader", "header size"),
     (94, &[226, 0], "BadHeader", "header size"),
     (94, &[0xff, 0xff], "Truncated", "header"),
     (96, &[226, 0, 0, 0], "BadHeader", "offset to point data"),
@@ -148,8 +148,19 @@ fn every_number_of_the_header_is_checked() {
     for (at, length) in [(4, 20), (26, 68), (111, 20)] {
         assert_eq!(with("1.2_format3.las", |bytes| bytes[at..at + length].fill(0xff)).unwrap().cloud.len(), 60);
     }
-    let e = with("1.4_format1_extra.las", |bytes| put(bytes, 107, &[61])).unwrap_err();
-    assert!(e.class() == "SizeMismatch" && e.to_string().contains("number of points"), "{e}");
+    // The number of points of earlier versions, and a later version.
+    let told = |at: usize, new: &[u8]| {
+        let scan = with("1.4_format1_extra.las", |bytes| put(bytes, at, new)).unwrap();
+        scan.warnings.iter().map(ToString::to_string).find(|told| told.contains("version")).unwrap_or_default()
+    };
+    assert!(told(107, &[61]).starts_with("number of points of earlier versions is 61, but"), "{}", told(107, &[61]));
+    assert_eq!(told(25, &[5]), "version 1.5 is not known; the file was read as 1.4");
+    // The old number counts where the new one has none.
+    let scan = with("1.4_format1_extra.las", |bytes| {
+        put(bytes, 247, &[0; 8]);
+        put(bytes, 107, &[60, 0, 0, 0]);
+    });
+    assert_eq!(scan.unwrap().cloud.len(), 60);
 }
 
 #[test]

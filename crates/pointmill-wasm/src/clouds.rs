@@ -2,7 +2,7 @@
 
 use crate::thrown;
 use pointmill_data::inputs::{Inputs, Source};
-use pointmill_data::natural_order;
+use pointmill_data::sort_naturally;
 use pointmill_io::{LocalOrigin, ReadOptions, Scan};
 use pointmill_synth::{Drive, DriveParams};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) fn options() -> ReadOptions {
 /// Names of files in the order in which the command takes those of a folder.
 #[wasm_bindgen(js_name = naturalOrder)]
 pub fn order(mut names: Vec<String>) -> Vec<String> {
-    names.sort_by(|a, b| natural_order(Path::new(a), Path::new(b)));
+    sort_naturally(&mut names, |name| Path::new(name));
     names
 }
 

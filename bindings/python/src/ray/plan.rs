@@ -7,7 +7,7 @@ use crate::errors::{self, data, value};
 use crate::ndt::{MapPlace, NdtBlockMap};
 use pointmill_data::maps::refuse_one_input_twice;
 use pointmill_data::poses::{Deskew, InputKinds, InputPoses, log_poses};
-use pointmill_data::{BlockMap, natural_order};
+use pointmill_data::{BlockMap, sort_naturally};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ pub(crate) fn map_origin(
 #[pyfunction]
 #[pyo3(name = "_natural_order")]
 pub(crate) fn in_natural_order(mut paths: Vec<PathBuf>) -> Vec<String> {
-    paths.sort_by(|a, b| natural_order(a, b));
+    sort_naturally(&mut paths, |path| path);
     paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 

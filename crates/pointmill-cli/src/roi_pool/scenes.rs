@@ -4,7 +4,7 @@
 use super::files::{BOXES, FEATURES, POINTS, ROLES, Sources};
 use crate::failure::Failure;
 use crate::inputs::{Source, again, files, is_one_file, is_stdin, stem};
-use pointmill_data::natural_order;
+use pointmill_data::sort_naturally;
 use pointmill_io::{Detail, IoError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl Scenes {
             Source::File(file.expect("a scene has a file"))
         };
         let mut scenes: Vec<Scene> = by_name.into_iter().map(|(name, files)| Scene { name, files }).collect();
-        scenes.sort_by(|a, b| natural_order(Path::new(&a.name), Path::new(&b.name)));
+        sort_naturally(&mut scenes, |scene| Path::new(&scene.name));
         let mut sources: Vec<Source> = scenes.iter().map(|scene| naming(&scene.files)).collect();
         // Without any file of a role no scene is whole, so only that is reported.
         if found.iter().any(|given| matches!(given, Given::Several(files, _) if files.is_empty())) {

@@ -190,12 +190,18 @@ fn info_of_several_files_has_a_row_for_each() {
         .unwrap();
     fs::write(at.join("c.txt"), "0 1 2 3 0 0 0 1\n0.5 1 2 3 0 0 0 1\n").unwrap();
     let told = run(at, "info a.bin b.mcap c.txt").expect(0);
-    let wanted = "input       format      points          extent, m    times, s  columns\n\
-        a.bin        kitti          50  119.5 x 0.5 x 0.0              x y z intensity\n\
-        b.mcap        mcap                                             /points (3 clouds)\n\
-        c.txt        poses                                             2 poses, TUM, 0 s to 0.5 s\n\
+    let wanted = "input       format      points                  extent, m    times, s  columns\n\
+        a.bin        kitti          50          119.5 x 0.5 x 0.0              x y z intensity\n\
+        b.mcap        mcap                                                     /points (3 clouds)\n\
+        c.txt        poses                                                     2 poses, TUM, 0 s to 0.5 s\n\
         3 inputs, 50 points\n";
     assert_eq!(told.out, wanted);
+    // Lengths of any number of digits stand by themselves.
+    for (name, extent) in [("street.xyz", "158.4 x 136.8 x 17.4"), ("map.xyz", "9999999.0 x 9999999.0 x 9999999.0")] {
+        fs::write(at.join(name), format!("0 0 0\n{}\n", extent.replace(" x ", " "))).unwrap();
+        let told = run(at, &format!("info a.bin {name}")).expect(0).out;
+        assert!(told.contains(&format!(" {extent} ")), "{told}");
+    }
     let told = run(at, "info a.bin c.txt --long").expect(0).out;
     assert!(told.contains("a.bin\n  format     kitti\n  points     50\n"), "{told}");
     assert!(told.contains("c.txt\n  format     poses\n             a file of poses: 2 poses, TUM, 0 s"), "{told}");

@@ -1,9 +1,9 @@
 //! Which files are meant: files as given, folders with sweeps, patterns.
 
 use super::pattern;
-use crate::inputs::natural_order;
+use crate::inputs::sort_naturally;
 use pointmill_io::Format;
-use pointmill_io::files::{entries_of, kind_of_file};
+use pointmill_io::files::{bag_conversion, entries_of, kind_of_file};
 use pointmill_io::{Detail, IoError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 /// follow links.
 ///
 /// # Order
-/// Within a folder and a pattern natural: `2.bin` before `10.bin`.
+/// Within a folder and a pattern natural: `2.bin` before `10.bin`, and stamps with decimals by their
+/// value: `1700000000.05.bin` before `1700000000.1.bin`.
 ///
 /// # Errors
 /// A folder without such a file, a pattern without a match or with a mistake, a folder that cannot
@@ -55,11 +56,14 @@ pub fn find_inputs<P: AsRef<Path>>(args: &[P]) -> Result<Vec<Result<PathBuf, IoE
 const NOTES: [&str; 2] = [".txt", ".csv"];
 
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
-    let (mut files, mut folders) = (Vec::new(), 0);
+    let (mut files, mut folders, mut bag) = (Vec::new(), 0, None);
     for path in entries_of(folder).map_err(IoError::io(folder, "open"))? {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let name = path.to_string_lossy().to_ascii_lowercase();
         let note = NOTES.iter().any(|ending| name.ends_with(ending));
+        if name.ends_with(".db3") || name.ends_with(".bag") {
+            bag.get_or_insert_with(|| path.clone());
+        }
         folders += usize::from(!hidden && path.is_dir());
         if !hidden && !note && Format::from_name(&path).is_some() {
             files.extend(regular(path, folder));
@@ -69,9 +73,18 @@ fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
         let endings = Format::ALL.iter().flat_map(|format| format.endings()).copied();
         let endings: Vec<_> = endings.filter(|ending| !NOTES.contains(ending)).collect();
         let wanted = format!("files ending in {}", endings.join(", "));
-        let found = match folders {
-            0 => "none".into(),
-            n => {
+        let found = match (bag, folders) {
+            (Some(bag), _) => {
+                // A folder of rosbag2 is one bag.
+                let bag = if bag.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("db3")) {
+                    folder
+                } else {
+                    &bag
+                };
+                format!("bags of ROS, which are not read; {}", bag_conversion(bag))
+            }
+            (None, 0) => "none".into(),
+            (None, n) => {
                 let (word, verb) = if n == 1 { ("folder", "is") } else { ("folders", "are") };
                 let pattern = folder.join("**/*.bin");
                 format!("{n} {word}, which {verb} not searched; name their files: '{}'", pattern.display())
@@ -95,11 +108,10 @@ fn matching(pattern: &str) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
 }
 
 fn sort(files: &mut [Result<PathBuf, IoError>]) {
-    let path = |file: &Result<PathBuf, IoError>| match file {
-        Ok(path) => path.clone(),
-        Err(e) => e.path().to_path_buf(),
-    };
-    files.sort_by(|a, b| natural_order(&path(a), &path(b)));
+    sort_naturally(files, |file| match file {
+        Ok(path) => path,
+        Err(e) => e.path(),
+    });
 }
 
 /// The path, if it is a regular file, or a link to one in the folder; `None` for a folder. All else
@@ -162,10 +174,14 @@ mod tests {
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
             e.to_string().ends_with(
-                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .xyz, .asc, .pts, got none"
+                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .ptx, .xyz, .asc, .pts, got none"
             ),
             "{e}"
         );
+        fs::create_dir(root.join("ros")).unwrap();
+        fs::write(root.join("ros/ros_0.db3"), "").unwrap();
+        let way = format!("rosbags-convert --src {0} --dst {0}_mcap --dst-storage mcap`", root.join("ros").display());
+        assert!(find(&["ros"]).unwrap_err().to_string().ends_with(&way), "{}", find(&["ros"]).unwrap_err());
         assert_eq!(find(&["*.las"]).unwrap_err().class(), "MissingField");
         assert_eq!(find(&["a[.bin"]).unwrap_err().class(), "InvalidArgument");
         assert!(find_inputs::<&str>(&[]).unwrap().is_empty());

@@ -2,7 +2,7 @@
 //! becomes of each. The command, the Python package and its jobs on Ray all build maps by this.
 
 use super::blocks::{BlockMap, BlockRow, BlockSettings};
-use crate::inputs::{Frames, Inputs, ReadInput, Source, natural_order};
+use crate::inputs::{Frames, Inputs, ReadInput, Source, sort_naturally};
 use crate::poses::{Deskew, InputPoses};
 use crate::{DataError, Observer};
 use pointmill::ndt::{NdtMoments, NdtParams};
@@ -215,7 +215,7 @@ fn origin_of(known: Option<&BlockMap>, asked: LocalOrigin) -> LocalOrigin {
 /// the order in which they were given.
 fn in_natural_order(sources: &[Source]) -> Vec<&Source> {
     let mut sorted: Vec<_> = sources.iter().map(|source| (PathBuf::from(source.name()), source)).collect();
-    sorted.sort_by(|(a, _), (b, _)| natural_order(a, b));
+    sort_naturally(&mut sorted, |(name, _)| name);
     sorted.into_iter().map(|(_, source)| source).collect()
 }
 

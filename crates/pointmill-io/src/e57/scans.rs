@@ -16,6 +16,7 @@ use crate::window::Window;
 use e57::{PointCloud, RecordValue};
 use pointmill_core::Pose;
 use pointmill_core::array::Dtype;
+use pointmill_core::rigid::TOLERANCE;
 use pointmill_core::trig::sin_cos_f64;
 use std::collections::HashMap;
 use std::path::Path;
@@ -37,9 +38,11 @@ pub(crate) fn read_rows(
         }
         scans = vec![scans.swap_remove(number)];
     }
-    let mut parts = vec![];
+    let (mut parts, mut few_digits) = (vec![], vec![]);
     for scan in &scans {
-        parts.push((scan, Layout::new(path, scan, length)?, pose(path, scan)?));
+        let pose = pose(path, scan)?;
+        few_digits.extend(pose.iter().map(|(_, length)| *length).filter(|length| is_of_few_digits(*length)));
+        parts.push((scan, Layout::new(path, scan, length)?, pose.map(|(pose, _)| pose)));
     }
     // No two scans have the same bytes, so that memory is bounded by the file.
     let bits: u128 = parts.iter().map(|(_, layout, _)| layout.bits).sum();
@@ -87,6 +90,8 @@ pub(crate) fn read_rows(
         }
     }
     let mut rows = table.into_rows(0);
+    let farthest = few_digits.iter().copied().max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+    rows.warnings.extend(farthest.map(|length| Warning::Normalized { count: few_digits.len(), length }));
     if invalid > 0 {
         rows.warnings.push(Warning::Invalid { count: invalid, points: points as usize });
     }
@@ -113,12 +118,25 @@ fn columns(parts: &[(&PointCloud, Layout, Option<Pose>)], dtype: Dtype) -> (Vec<
     (entries, places)
 }
 
-/// The pose of a scan; `None` where the file has none.
-fn pose(path: &Path, scan: &PointCloud) -> Result<Option<Pose>, IoError> {
+/// How far from 1 the length of a quaternion may be that is only of few digits.
+const FEW_DIGITS: f64 = 0.05;
+
+/// The pose of a scan, and the length of its quaternion; `None` where the file has none.
+fn pose(path: &Path, scan: &PointCloud) -> Result<Option<(Pose, f64)>, IoError> {
     let Some(transform) = &scan.transform else { return Ok(None) };
     let (t, q) = (&transform.translation, &transform.rotation);
-    let pose = Pose::from_quaternion([t.x, t.y, t.z], [q.x, q.y, q.z, q.w]);
-    pose.map(Some).map_err(|e| fault!(path, BadValue, "pose", "a rigid pose", e))
+    let mut quaternion = [q.x, q.y, q.z, q.w];
+    let length = quaternion.iter().map(|v| v * v).sum::<f64>().sqrt();
+    if is_of_few_digits(length) && (length - 1.0).abs() < FEW_DIGITS {
+        quaternion = quaternion.map(|v| v / length);
+    }
+    let pose = Pose::from_quaternion([t.x, t.y, t.z], quaternion);
+    pose.map(|pose| Some((pose, length))).map_err(|e| fault!(path, BadValue, "pose", "a rigid pose", e))
+}
+
+/// Whether a length is farther from 1 than poses take without a word.
+fn is_of_few_digits(length: f64) -> bool {
+    (length - 1.0).abs() > TOLERANCE
 }
 
 /// x, y, z of a point; `None` if neither they nor the spherical coordinates are valid.

@@ -7,6 +7,7 @@ use super::layout::{least_record, newest_format};
 use crate::bytes::{f64_at, u16_at, u32_at, u64_at};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::{bail, fault};
+use crate::warning::Warning;
 use crate::window::Window;
 
 /// The first bytes of every LAS file.
@@ -16,6 +17,8 @@ pub(crate) const MAGIC: &[u8] = b"LASF";
 const LEAST: usize = 227;
 const LEAST_1_3: usize = 235;
 pub(super) const LEAST_1_4: usize = 375;
+/// The newest minor version that is known.
+const NEWEST_MINOR: u8 = 4;
 /// Sizes in bytes of the head of a variable length record and of an extended one. The data of a
 /// record follow its head.
 pub(super) const VLR_HEAD: usize = 54;
@@ -55,6 +58,8 @@ pub(super) struct Header {
     pub(super) waveforms: bool,
     /// Whether records of a damaged file are left out, which only a salvage does.
     pub(super) is_damaged: bool,
+    /// What is odd about the header.
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Header {
@@ -74,11 +79,13 @@ impl Header {
         let least = match (major, minor) {
             (1, 0..=2) => LEAST,
             (1, 3) => LEAST_1_3,
-            (1, 4) => LEAST_1_4,
+            (1, 4..) => LEAST_1_4,
             _ => {
                 bail!(window, UnsupportedFormat, "version", "1.0 to 1.4", "{major}.{minor}");
             }
         };
+        // Later versions keep the fields of earlier ones.
+        let (said, minor) = (minor, minor.min(NEWEST_MINOR));
         let size = usize::from(u16_at(&bytes, 94));
         if size < least {
             let wanted = format!("at least {least} bytes for version {major}.{minor}");
@@ -89,7 +96,10 @@ impl Header {
         if bytes.len() < size {
             return Err(short(window, size, bytes.len()));
         }
-        let mut header = Self::parse(window, &bytes, minor)?;
+        let mut header = Self::parse(&bytes, minor);
+        if said > minor {
+            header.warnings.insert(0, Warning::LaterVersion { said: format!("1.{said}"), read: format!("1.{minor}") });
+        }
         header.check(window, length, size as u64)?;
         // An offset to the points is at least the size of the header.
         let room = (header.offset - size as u64) / VLR_HEAD as u64;
@@ -113,35 +123,44 @@ impl Header {
         if salvage { Ok(()) } else { Err(reason) }
     }
 
-    fn parse(window: &Window<'_, '_>, bytes: &[u8], minor: u8) -> Result<Self, IoError> {
+    fn parse(bytes: &[u8], minor: u8) -> Self {
         let three = |at: usize| std::array::from_fn(|axis| f64_at(bytes, at + 8 * axis));
         let bounds: [f64; 6] = std::array::from_fn(|i| f64_at(bytes, 179 + 8 * i));
         let extended = (minor >= 4).then(|| (u64_at(bytes, 235), u64::from(u32_at(bytes, 243))));
         // Compressors set the highest bit of the format, which no format uses.
         let (format, compressed) = (bytes[104] & 0x7f, bytes[104] & 0x80 != 0);
         let old = u64::from(u32_at(bytes, 107));
-        let points = match minor {
-            4 => {
-                // Formats before 6 have the number of points in both fields; later formats have 0
-                // in the old field.
-                let points = u64_at(bytes, 247);
-                if old != 0 && old != points {
-                    let wanted = format!("{points}, as the header declares");
-                    let found = format!("{old} in the field of earlier versions");
-                    bail!(window, SizeMismatch, "number of points", wanted, found);
-                }
-                points
+        let (offset, record) = (u64::from(u32_at(bytes, 96)), usize::from(u16_at(bytes, 105)));
+        let mut warnings = vec![];
+        let points = if minor < NEWEST_MINOR {
+            old
+        } else {
+            // Formats before 6 have the number of points in both fields; later formats have 0 in the
+            // old field. It counts where the new one has none.
+            let new = u64_at(bytes, 247);
+            let points = if new == 0 { old } else { new };
+            if old != 0 && old != new {
+                let (field, said) = if points == old {
+                    ("number of points", new)
+                } else {
+                    ("number of points of earlier versions", old)
+                };
+                warnings.push(Warning::Overruled {
+                    field: field.into(),
+                    said: said.to_string(),
+                    used: points.to_string(),
+                });
             }
-            _ => old,
+            points
         };
-        Ok(Self {
-            offset: u64::from(u32_at(bytes, 96)),
+        Self {
+            offset,
             encoding: u16_at(bytes, 6),
             vlrs: u64::from(u32_at(bytes, 100)),
             minor,
             format,
             compressed,
-            record: usize::from(u16_at(bytes, 105)),
+            record,
             points,
             scale: three(131),
             shift: three(155),
@@ -150,7 +169,8 @@ impl Header {
             extended: extended.filter(|&(_, count)| count > 0),
             waveforms: minor >= 3 && u64_at(bytes, 227) > 0,
             is_damaged: false,
-        })
+            warnings,
+        }
     }
 
     /// Compares the numbers with each other, with the size of the header and, if it is known, with

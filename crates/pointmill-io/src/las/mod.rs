@@ -49,15 +49,23 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
     let mut header = Header::read(&mut window, bounds.salvage)?;
-    let records = vlr::read(&mut window, &mut header, bounds.salvage)?;
+    let odd = std::mem::take(&mut header.warnings);
+    let mut rows = read_points(&mut window, bounds, header)?;
+    rows.warnings.splice(0..0, odd);
+    Ok(rows)
+}
+
+/// Reads what follows the header.
+fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header) -> Result<Rows, IoError> {
+    let records = vlr::read(window, &mut header, bounds.salvage)?;
     let survey = Some(Arc::new(Survey::of(&header, &records)));
     let mut is_damaged = header.is_damaged;
-    let mut table = Table::new(Columns::new(&window, bounds, layout::columns(&header), header.record)?);
+    let mut table = Table::new(Columns::new(window, bounds, layout::columns(&header), header.record)?);
     if header.compressed {
-        let rows = compressed(&mut window, bounds, &header, records, table)?;
+        let rows = compressed(window, bounds, &header, records, table)?;
         return Ok(Rows { decimals: header.decimals(), bbox: header.bbox(), survey, ..rows });
     }
-    let points = declared_records(&mut window, bounds, &mut table, header.points)?;
+    let points = declared_records(window, bounds, &mut table, header.points)?;
     let into_rows = |table: Table, rest, is_damaged| {
         let rows =
             Rows { decimals: header.decimals(), bbox: header.bbox(), survey: survey.clone(), ..table.into_rows(rest) };
@@ -68,7 +76,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     }
     // The bytes have been read, so the product does not overflow.
     let end = header.offset + points * header.record as u64;
-    let rest = match vlr::read_extended(&mut window, &header, end) {
+    let rest = match vlr::read_extended(window, &header, end) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => {
             is_damaged = true;
             0

@@ -8,7 +8,7 @@ use super::wire::Encoding;
 use crate::error::{Detail, IoError};
 use crate::fault::{bail, fault};
 use crate::files::SameFile;
-use crate::format::Format;
+use crate::format::{Format, bag_conversion};
 use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::ReadSeek;
@@ -54,7 +54,7 @@ impl PointCloud2<'_> {
 /// let bag = Bag::new(std::io::Cursor::new(empty), "empty.mcap", &Limits::default())?;
 /// assert!(bag.topics().is_empty());
 /// let error = bag.cloud_topic(None).unwrap_err();
-/// assert_eq!(error.to_string(), "empty.mcap: topic: expected one of type sensor_msgs/PointCloud2, got none");
+/// assert_eq!(error.to_string(), "empty.mcap: clouds: expected sensor_msgs/PointCloud2, got a bag without topics");
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub struct Bag {
@@ -108,6 +108,8 @@ pub struct Layout {
     pub point_step: u32,
     /// The times of its points.
     pub times: Option<Times>,
+    /// What is odd about the message.
+    pub warnings: Vec<Warning>,
 }
 
 /// What times of points are counted from.
@@ -174,6 +176,10 @@ impl Bag {
     }
 
     fn of_file(path: &Path, limits: &Limits, salvage: bool) -> Result<Self, IoError> {
+        if path.is_dir() {
+            let found = format!("a folder; of a rosbag2 folder {}", bag_conversion(path));
+            bail!(path, UnsupportedFormat, "bag", "an MCAP file", found);
+        }
         let (same, mut file) = SameFile::first(path)?;
         let index = Index::read(path, &mut file, limits, salvage)?;
         Ok(Self::of(path, index, limits, Origin::File(same)))
@@ -216,7 +222,7 @@ impl Bag {
         }
         let list: Vec<_> = clouds.iter().map(|topic| &*topic.name).collect();
         let found = match (&list[..], name) {
-            ([], _) => "none".into(),
+            ([], _) => return Err(no_clouds(&self.path, self.topics())),
             ([_, ..], None) => format!("{}; choose one with --topic: {}", list.len(), list.join(", ")),
             ([_, ..], Some(_)) => format!("none of this name; choose one with --topic: {}", list.join(", ")),
         };
@@ -274,9 +280,10 @@ impl Bag {
         let name = self.cloud_name(0);
         let (bytes, encoding) = self.message(topic, 0, false)?;
         let cloud = PointCloud2::read(&bytes, encoding, &name)?;
-        let times = cloud.scan(&name, &self.limits)?.times();
+        let scan = cloud.scan(&name, &self.limits)?;
+        let (times, warnings) = (scan.times(), scan.warnings);
         let PointCloud2 { frame, height, width, fields, big_endian, point_step, .. } = cloud;
-        Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times }))
+        Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times, warnings }))
     }
 
     /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read
@@ -295,6 +302,31 @@ impl Bag {
         };
         Ok((bytes?, encoding))
     }
+}
+
+/// The error for a bag without clouds, which says what it has.
+pub(super) fn no_clouds(path: &Path, topics: &[Topic]) -> IoError {
+    const SHOWN: usize = 8;
+    let shown = topics.iter().take(SHOWN).map(|topic| {
+        let kind = if topic.schema_name.is_empty() { "an unknown type" } else { &topic.schema_name };
+        let encoding = match (&*topic.message_encoding, topic.is_cloud()) {
+            ("", true) => " without an encoding".into(),
+            (encoding, true) => format!(" in {encoding}"),
+            _ => String::new(),
+        };
+        format!("{} of {kind}{encoding}", topic.name)
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let (more, verb) = match topics.len() {
+        1 => (String::new(), "is"),
+        n if n > SHOWN => (format!(" and {} topics more", n - SHOWN), "are"),
+        _ => (String::new(), "are"),
+    };
+    let found = match topics {
+        [] => "a bag without topics".into(),
+        _ => format!("no PointCloud2 in this bag; it has {shown}{more}, which {verb} not read"),
+    };
+    fault!(path, UnsupportedFormat, "clouds", "sensor_msgs/PointCloud2", found)
 }
 
 impl fmt::Debug for Bag {

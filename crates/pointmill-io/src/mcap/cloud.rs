@@ -8,6 +8,7 @@ use crate::limits::Bounds;
 use crate::records::{Columns, Entry, LONGEST_NAME, MAX_RECORD, Table, records};
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::warning::Warning;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::path::Path;
@@ -53,6 +54,8 @@ pub struct PointCloud2<'a> {
     pub dense: bool,
     /// The points.
     pub data: &'a [u8],
+    /// What is odd about the message.
+    pub(super) warnings: Vec<Warning>,
     /// Bytes behind the message.
     rest: usize,
 }
@@ -60,14 +63,20 @@ pub struct PointCloud2<'a> {
 impl<'a> PointCloud2<'a> {
     /// Reads a message; `name` stands for it in errors.
     ///
+    /// Fields other than x, y, z that cannot be read are left out with a warning: those of an
+    /// unknown type, those that end behind their point, those past 1024 numbers. A height, point
+    /// step or row step that the other sizes and the number of bytes contradict does not count, and
+    /// [`PointCloud2`] has what they give.
+    ///
     /// # Limits
     /// Nothing is taken but memory for the fields: a point has at most 64 KiB, and all fields
     /// together at most 1024 numbers.
     ///
     /// # Errors
-    /// A message that ends early, an unknown type of a field, a point step of 0 with points, a
-    /// field that ends behind its point, fields that together have more than four times the bytes
-    /// of a point, a row shorter than its points, fewer bytes than the points need.
+    /// A message that ends early; x, y or z of an unknown type or behind its point; a point step of
+    /// 0 with points that have no whole number of bytes; fields that together have more than four
+    /// times the bytes of a point; rows shorter than their points with bytes between them; fewer
+    /// bytes than the points need.
     ///
     /// ```
     /// use pointmill_io::mcap::{Encoding, PointCloud2};
@@ -89,14 +98,28 @@ impl<'a> PointCloud2<'a> {
         let stamp_ns = seconds * 1_000_000_000 + i64::from(nanoseconds);
         let frame = wire.text("header.frame_id")?.to_owned();
         let (height, width) = (wire.u32("height")?, wire.u32("width")?);
-        let fields = fields(&mut wire)?;
+        let (fields, not_read) = fields(&mut wire)?;
         let big_endian = wire.bool("is_bigendian")?;
         let (point_step, row_step) = (wire.u32("point_step")?, wire.u32("row_step")?);
         let data = wire.sized("data")?;
         let dense = wire.bool("is_dense")?;
         let rest = wire.left();
-        let cloud =
-            Self { stamp_ns, frame, height, width, fields, big_endian, point_step, row_step, dense, data, rest };
+        let warnings = not_read;
+        let mut cloud = Self {
+            stamp_ns,
+            frame,
+            height,
+            width,
+            fields,
+            big_endian,
+            point_step,
+            row_step,
+            dense,
+            data,
+            warnings,
+            rest,
+        };
+        cloud.settle();
         cloud.check(&wire)?;
         Ok(cloud)
     }
@@ -106,8 +129,45 @@ impl<'a> PointCloud2<'a> {
         u64::from(self.height) * u64::from(self.width)
     }
 
+    /// Corrects sizes that the others and the number of bytes contradict.
+    fn settle(&mut self) {
+        let bytes = self.data.len() as u64;
+        let overruled = |field: &str, said: u32, used: u64, why: String| Warning::Overruled {
+            field: field.into(),
+            said: said.to_string(),
+            used: format!("{used} ({why})"),
+        };
+        let (width, step) = (u64::from(self.width), u64::from(self.point_step));
+        if self.height == 0 && width * step == bytes && bytes > 0 {
+            self.warnings.push(overruled("height", 0, 1, format!("{width} points of {step} bytes")));
+            self.height = 1;
+        }
+        let points = self.points();
+        let each =
+            bytes.checked_div(points).filter(|each| each * points == bytes && (1..=MAX_RECORD as u64).contains(each));
+        if let Some(each) = each.filter(|_| step == 0) {
+            self.warnings.push(overruled("point_step", 0, each, format!("{points} points in {bytes} bytes")));
+            self.point_step = each as u32;
+        }
+        let (rows, row) = (u64::from(self.height), width * u64::from(self.point_step));
+        let whole = u128::from(row) * u128::from(rows);
+        let least = u128::from(self.row_step) * u128::from(rows.saturating_sub(1)) + u128::from(row);
+        let is_wrong = u64::from(self.row_step) < row || u128::from(bytes) < least;
+        // Of one row, and of rows without bytes between them, the places are known all the same.
+        let is_known = u128::from(bytes) == whole || (rows == 1 && u128::from(bytes) >= whole);
+        if points > 0
+            && is_wrong
+            && is_known
+            && let Ok(used) = u32::try_from(row)
+        {
+            let why = format!("{width} points of {} bytes", self.point_step);
+            self.warnings.push(overruled("row_step", self.row_step, row, why));
+            self.row_step = used;
+        }
+    }
+
     /// Checks sizes and places against each other and against the bytes.
-    fn check(&self, wire: &Wire<'_, '_>) -> Result<(), IoError> {
+    fn check(&mut self, wire: &Wire<'_, '_>) -> Result<(), IoError> {
         let step = self.point_step;
         if self.fields.is_empty() && self.points() == 0 {
             return Ok(()); // A message that nothing was put into.
@@ -118,32 +178,36 @@ impl<'a> PointCloud2<'a> {
         if step as usize > MAX_RECORD {
             bail!(wire, LimitExceeded, "point_step", "at most {MAX_RECORD} bytes", step);
         }
-        for field in &self.fields {
-            let length = u64::from(field.count) * field.dtype.bytes() as u64;
-            if u64::from(field.offset) + length > u64::from(step) {
+        let length = |field: &PointField| u64::from(field.count) * field.dtype.bytes() as u64;
+        let is_placed = |field: &PointField| u64::from(field.offset) + length(field) <= u64::from(step);
+        for field in self.fields.iter().filter(|field| !is_placed(field)) {
+            let found = format!("{} bytes from {} on", length(field), field.offset);
+            if is_axis(&field.name) {
                 let wanted = format!("a place in the {step} bytes of a point");
-                let found = format!("{length} bytes from {} on", field.offset);
                 bail!(wire, BadValue, ("field `{}`", field.name), wanted, found);
             }
+            Warning::left_out(&mut self.warnings, &*field.name, format!("{found}, of {step} of a point"));
         }
+        self.fields.retain(is_placed);
         // Two fields may be two names of the same bytes. A thousand would make a thousand columns
         // of each byte.
-        let all: u64 = self.fields.iter().map(|field| u64::from(field.count) * field.dtype.bytes() as u64).sum();
+        let all: u64 = self.fields.iter().map(length).sum();
         let most = SHARED * u64::from(step);
         if all > most {
             let wanted = format!("at most {most} bytes in a point of {step} bytes");
             bail!(wire, LimitExceeded, "fields", wanted, "{all} bytes, which overlap");
         }
         let row = u64::from(self.width) * u64::from(step);
+        // The last row may lack what stands between rows.
+        let need =
+            u64::from(self.row_step).max(row) as u128 * u128::from(self.height.saturating_sub(1)) + u128::from(row);
+        if self.points() > 0 && (self.data.len() as u128) < need {
+            let wanted = format!("{need} bytes ({} rows of {} points)", self.height, self.width);
+            bail!(wire, Truncated, "data", wanted, ("{} bytes", self.data.len()));
+        }
         if self.points() > 0 && u64::from(self.row_step) < row {
             let wanted = format!("{row} bytes or more ({} points of {step} bytes)", self.width);
             bail!(wire, SizeMismatch, "row_step", wanted, self.row_step);
-        }
-        // The last row may lack what stands between rows.
-        let need = u64::from(self.row_step) * u64::from(self.height.saturating_sub(1)) + row;
-        if self.points() > 0 && (self.data.len() as u64) < need {
-            let wanted = format!("{need} bytes ({} rows of {} points)", self.height, self.width);
-            bail!(wire, Truncated, "data", wanted, ("{} bytes", self.data.len()));
         }
         Ok(())
     }
@@ -172,7 +236,9 @@ impl<'a> PointCloud2<'a> {
         }
         // CDR may be filled up to whole words.
         let rest = window.rest()? + if self.rest > 3 { self.rest as u64 } else { 0 };
-        Ok(table.into_rows(rest))
+        let mut rows = table.into_rows(rest);
+        rows.warnings.splice(0..0, self.warnings.iter().cloned());
+        Ok(rows)
     }
 
     /// A column for each number of each field.
@@ -185,35 +251,67 @@ impl<'a> PointCloud2<'a> {
     }
 }
 
-/// Reads the fields of a message.
-fn fields(wire: &mut Wire<'_, '_>) -> Result<Vec<PointField>, IoError> {
+/// Whether a field may be x, y or z.
+fn is_axis(name: &str) -> bool {
+    XYZ.iter().any(|axis| name.eq_ignore_ascii_case(axis))
+}
+
+/// Reads the fields of a message, and warns of those that are left out.
+fn fields(wire: &mut Wire<'_, '_>) -> Result<(Vec<PointField>, Vec<Warning>), IoError> {
     const MOST: u64 = 1024;
     let declared = wire.u32("fields")?;
-    let (mut fields, mut numbers) = (vec![], 0);
+    let (mut fields, mut numbers, mut warnings) = (vec![], 0, vec![]);
     for i in 0..declared {
         let at = |part: &str| format!("fields[{i}].{part}");
         let name = wire.text(&at("name"))?.to_owned();
-        if name.len() > LONGEST_NAME {
-            bail!(wire, LimitExceeded, (at("name")), "at most {LONGEST_NAME} bytes", ("{} bytes", name.len()));
-        }
         let offset = wire.u32(&at("offset"))?;
-        let dtype = match wire.u8(&at("datatype"))? {
-            1 => Dtype::I8,
-            2 => Dtype::U8,
-            3 => Dtype::I16,
-            4 => Dtype::U16,
-            5 => Dtype::I32,
-            6 => Dtype::U32,
-            7 => Dtype::F32,
-            8 => Dtype::F64,
-            n => return Err(fault!(wire, BadValue, (at("datatype")), "1 to 8", n)),
-        };
+        let number = wire.u8(&at("datatype"))?;
         let count = wire.u32(&at("count"))?.max(1);
-        numbers += u64::from(count);
-        if numbers > MOST {
-            bail!(wire, LimitExceeded, (at("count")), "at most {MOST} numbers in a point", numbers);
+        if name.len() > LONGEST_NAME {
+            let start = &name[..name.floor_char_boundary(32)];
+            Warning::left_out(&mut warnings, format!("{start}..."), format!("a name of {} bytes", name.len()));
+            continue;
         }
+        let Some(dtype) = dtype(number) else {
+            if is_axis(&name) {
+                bail!(wire, BadValue, (at("datatype")), "1 to 11", number);
+            }
+            Warning::left_out(&mut warnings, name, format!("of the unknown type {number}"));
+            continue;
+        };
+        if numbers + u64::from(count) > MOST {
+            if is_axis(&name) {
+                bail!(
+                    wire,
+                    LimitExceeded,
+                    (at("count")),
+                    "at most {MOST} numbers in a point",
+                    (numbers + u64::from(count))
+                );
+            }
+            Warning::left_out(&mut warnings, name, format!("{count} numbers, past {MOST} of a point"));
+            continue;
+        }
+        numbers += u64::from(count);
         fields.push(PointField { name, offset, dtype, count });
     }
-    Ok(fields)
+    Ok((fields, warnings))
+}
+
+/// The type of a field by its number in `sensor_msgs/PointField`. Later versions have whole numbers
+/// of 64 bits and booleans, which are a byte.
+const fn dtype(number: u8) -> Option<Dtype> {
+    Some(match number {
+        1 => Dtype::I8,
+        2 | 11 => Dtype::U8,
+        3 => Dtype::I16,
+        4 => Dtype::U16,
+        5 => Dtype::I32,
+        6 => Dtype::U32,
+        7 => Dtype::F32,
+        8 => Dtype::F64,
+        9 => Dtype::I64,
+        10 => Dtype::U64,
+        _ => return None,
+    })
 }

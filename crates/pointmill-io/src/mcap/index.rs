@@ -6,8 +6,9 @@ use super::record::{File, Head, Record, inner, op, parse};
 use super::wire::Encoding;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
 use crate::fault::{bail, fault};
+use crate::format::not_read;
 use crate::limits::Limits;
-use crate::source::ReadSeek;
+use crate::source::{ReadSeek, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,12 +36,16 @@ pub struct Topic {
 impl Topic {
     /// How its clouds lie in their bytes; `None` for a topic of something else.
     pub fn cloud_encoding(&self) -> Option<Encoding> {
-        let cloud = ["sensor_msgs/msg/PointCloud2", "sensor_msgs/PointCloud2"].contains(&&*self.schema_name);
         match &*self.message_encoding {
-            "cdr" if cloud => Some(Encoding::Cdr),
-            "ros1" if cloud => Some(Encoding::Ros1),
+            "cdr" if self.is_cloud() => Some(Encoding::Cdr),
+            "ros1" if self.is_cloud() => Some(Encoding::Ros1),
             _ => None,
         }
+    }
+
+    /// Whether its messages are clouds, in whatever bytes.
+    pub(super) fn is_cloud(&self) -> bool {
+        ["sensor_msgs/msg/PointCloud2", "sensor_msgs/PointCloud2"].contains(&&*self.schema_name)
     }
 
     fn saw(&mut self, time: u64) {
@@ -100,6 +105,12 @@ impl Index {
         limits: &Limits,
         salvage: bool,
     ) -> Result<Self, IoError> {
+        let mut first = [0; 16];
+        let got = Source::new(path, reader, None).fill(&mut first)?;
+        reader.rewind().map_err(IoError::io(path, "seek"))?;
+        if let Some(error) = not_read(path, &first[..got]) {
+            return Err(error);
+        }
         let mut walk = Walk {
             file: File::new(path, reader, limits.max_memory)?,
             limits,

@@ -1,5 +1,6 @@
 //! A bag of one cloud, as one of the formats of clouds.
 
+use super::bag::no_clouds;
 use super::cloud::PointCloud2;
 use super::held::Held;
 use super::index::{Index, Topic};
@@ -41,6 +42,9 @@ pub(crate) fn read_rows(
         let points = rows.len() as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));
         return Ok(rows);
+    }
+    if !topics.iter().any(|topic| topic.cloud_encoding().is_some()) {
+        return Err(no_clouds(path, &topics));
     }
     let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `mcap::Bag` reads bags of several";
     Err(fault!(path, UnsupportedFormat, "clouds", wanted, ("{count} in {} topics", clouds.len())))

@@ -43,6 +43,23 @@ pub(crate) fn from_descr(descr: &str) -> Option<(Dtype, bool)> {
     }
 }
 
+/// Bytes of a value of a type that is not read as a number: text, bytes, dates, complex numbers.
+/// `None` of objects and of what is no type.
+pub(crate) fn bytes_of_other(descr: &str) -> Option<usize> {
+    let text = descr.strip_prefix(['<', '>', '|', '=']).unwrap_or(descr);
+    let (kind, rest) = text.split_at_checked(1)?;
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (size, rest) = rest.split_at(digits);
+    let size: usize = size.parse().ok()?;
+    let is_date = |rest: &str| rest.is_empty() || (rest.starts_with('[') && rest.ends_with(']'));
+    match kind {
+        "S" | "V" | "a" | "c" | "f" if rest.is_empty() => Some(size),
+        "U" if rest.is_empty() => size.checked_mul(4),
+        "M" | "m" if size == 8 && is_date(rest) => Some(size),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +71,12 @@ mod tests {
             assert_eq!(back, (dtype != Dtype::Bf16).then_some(Some((dtype, false))));
         }
         assert_eq!(from_descr(">f8"), Some((Dtype::F64, true)));
+        for (other, bytes) in [("|S4", 4), ("<U3", 12), ("|V8", 8), ("<c16", 16), ("<M8[ns]", 8), ("<f16", 16)] {
+            assert_eq!(bytes_of_other(other), Some(bytes), "{other}");
+        }
+        for bad in ["", "|O", "<S", "<U99999999999999999999", "x4", "é", "<M4[ns]"] {
+            assert_eq!(bytes_of_other(bad), None, "{bad}");
+        }
         for bad in ["", "f4", "<f3", "|f4", "|O", "<U3", "<c8", "<M8[ns]", "é4", "<f4 ", "<"] {
             assert_eq!(from_descr(bad), None, "{bad}");
         }

@@ -6,6 +6,7 @@
 //! overflows.
 
 use super::dtype::from_descr;
+use super::record::Record;
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::source::Source;
@@ -23,6 +24,9 @@ pub(crate) const MAX_AXES: usize = 64;
 /// What a header says, checked as far as it can be without the data.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
+    /// The fields of an element, of an array of structures.
+    pub(crate) record: Option<Record>,
+    /// The element type; without a meaning where there are fields.
     pub(crate) dtype: Dtype,
     pub(crate) big_endian: bool,
     pub(crate) fortran: bool,
@@ -32,9 +36,14 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// The bytes of an element.
+    pub(crate) fn each(&self) -> usize {
+        self.record.as_ref().map_or(self.dtype.bytes(), |record| record.bytes)
+    }
+
     /// The number of bytes of the data.
     pub(crate) fn bytes(&self) -> u64 {
-        self.count as u64 * self.dtype.bytes() as u64
+        self.count as u64 * self.each() as u64
     }
 
     /// Reads a header and leaves the source at the data.
@@ -91,8 +100,15 @@ impl Header {
     }
 }
 
+/// What elements are.
+enum Descr {
+    /// Numbers of a type, and whether their bytes are big-endian.
+    One(Dtype, bool),
+    Record(Record),
+}
+
 /// The text of a header and how far it is read.
-struct Text<'a> {
+pub(super) struct Text<'a> {
     bytes: &'a [u8],
     at: usize,
 }
@@ -127,24 +143,28 @@ impl<'a> Text<'a> {
             return Err(self.bad(source, "header", "its end"));
         }
         let missing = |key| fault!(source, MissingField, "header", "the key `{key}`", "none");
-        let (dtype, big_endian) = dtype.ok_or_else(|| missing("descr"))?;
+        let (record, (dtype, big_endian)) = match dtype.ok_or_else(|| missing("descr"))? {
+            Descr::One(dtype, big_endian) => (None, (dtype, big_endian)),
+            Descr::Record(record) => (Some(record), (Dtype::U8, false)),
+        };
+        let each = record.as_ref().map_or(dtype.bytes(), |record| record.bytes);
         let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
         let shape = shape.ok_or_else(|| missing("shape"))?;
-        let fits = |&n: &usize| n.checked_mul(dtype.bytes()).is_some_and(|bytes| i64::try_from(bytes).is_ok());
-        let count = num_values(&shape)
-            .filter(fits)
-            .ok_or_else(|| fault!(source, LimitExceeded, "shape", "less than 2^63 bytes", "{shape:?} of {dtype}"))?;
-        Ok(Header { dtype, big_endian, fortran, shape, count })
+        let fits = |&n: &usize| n.checked_mul(each).is_some_and(|bytes| i64::try_from(bytes).is_ok());
+        let count = num_values(&shape).filter(fits).ok_or_else(|| {
+            fault!(source, LimitExceeded, "shape", "less than 2^63 bytes", "{shape:?} of {each} bytes")
+        })?;
+        Ok(Header { record, dtype, big_endian, fortran, shape, count })
     }
 
-    fn descr(&mut self, source: &Source<'_>) -> Result<(Dtype, bool), IoError> {
+    fn descr(&mut self, source: &Source<'_>) -> Result<Descr, IoError> {
         self.blanks();
         if self.bytes[self.at..].starts_with(b"[") {
-            let wanted = "one element type";
-            bail!(source, UnsupportedFormat, "descr", wanted, ("a structure {}", excerpt(&self.bytes[self.at..])));
+            return Ok(Descr::Record(Record::read(self, source)?));
         }
         let text = self.quoted(source, "descr")?;
-        str::from_utf8(text).ok().and_then(from_descr).ok_or_else(|| {
+        let dtype = str::from_utf8(text).ok().and_then(from_descr);
+        dtype.map(|(dtype, big_endian)| Descr::One(dtype, big_endian)).ok_or_else(|| {
             fault!(source, UnsupportedFormat, "descr", "a bool, integer or float type such as '<f4'", excerpt(text))
         })
     }
@@ -160,7 +180,7 @@ impl<'a> Text<'a> {
         Err(self.bad(source, "fortran_order", "True or False"))
     }
 
-    fn shape(&mut self, source: &Source<'_>) -> Result<Vec<usize>, IoError> {
+    pub(super) fn shape(&mut self, source: &Source<'_>) -> Result<Vec<usize>, IoError> {
         let mut shape = Vec::new();
         self.expect(source, b'(', "shape")?;
         while !self.eat(b')') {
@@ -182,8 +202,23 @@ impl<'a> Text<'a> {
         Ok(shape)
     }
 
+    /// The shape of a field: one number, or several in brackets.
+    pub(super) fn shape_or_none(&mut self, source: &Source<'_>) -> Result<Vec<usize>, IoError> {
+        self.blanks();
+        if self.bytes.get(self.at).is_some_and(|b| *b == b'(') {
+            return self.shape(source);
+        }
+        if self.bytes.get(self.at).is_some_and(|b| *b == b')') {
+            return Ok(vec![]);
+        }
+        let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let number = str::from_utf8(&self.bytes[self.at..self.at + digits]).ok().and_then(|d| d.parse().ok());
+        self.at += digits;
+        number.map(|n| vec![n]).ok_or_else(|| self.bad(source, "descr", "a shape"))
+    }
+
     /// The inside of a string literal. One with an escape is none of ours.
-    fn quoted(&mut self, source: &Source<'_>, field: &str) -> Result<&'a [u8], IoError> {
+    pub(super) fn quoted(&mut self, source: &Source<'_>, field: &str) -> Result<&'a [u8], IoError> {
         self.blanks();
         let rest = &self.bytes[self.at..];
         let inside = match rest {
@@ -204,7 +239,7 @@ impl<'a> Text<'a> {
     }
 
     /// Steps over `byte` and the blanks around it, if it comes next.
-    fn eat(&mut self, byte: u8) -> bool {
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
         self.blanks();
         let there = self.bytes.get(self.at) == Some(&byte);
         if there {
@@ -214,11 +249,11 @@ impl<'a> Text<'a> {
         there
     }
 
-    fn expect(&mut self, source: &Source<'_>, byte: u8, field: &str) -> Result<(), IoError> {
+    pub(super) fn expect(&mut self, source: &Source<'_>, byte: u8, field: &str) -> Result<(), IoError> {
         if self.eat(byte) { Ok(()) } else { Err(self.bad(source, field, &format!("`{}`", byte as char))) }
     }
 
-    fn bad(&self, source: &Source<'_>, field: &str, wanted: &str) -> IoError {
+    pub(super) fn bad(&self, source: &Source<'_>, field: &str, wanted: &str) -> IoError {
         fault!(source, BadHeader, field, wanted, excerpt(&self.bytes[self.at..]))
     }
 }
@@ -281,7 +316,12 @@ mod tests {
             ("{'descr': '<f4', 'descr': '<f4'}", "BadHeader"),
             ("{'descr': '|O'}", "UnsupportedFormat"),
             ("{'descr': '<c8'}", "UnsupportedFormat"),
-            ("{'descr': [('x', '<f4')]}", "UnsupportedFormat"),
+            ("{'descr': [('x', '<f4')]}", "MissingField"),
+            ("{'descr': [('x', '|O')]}", "UnsupportedFormat"),
+            ("{'descr': [('x', [('y', '<f4')])]}", "UnsupportedFormat"),
+            ("{'descr': [('x', '<f4')", "BadHeader"),
+            ("{'descr': [('x', '<f4', (18446744073709551615, 2))]}", "LimitExceeded"),
+            ("{'descr': []}", "UnsupportedFormat"),
             ("{'descr': 4}", "BadHeader"),
             ("{'a': 1}", "BadHeader"),
             ("{'fortran_order': 1}", "BadHeader"),

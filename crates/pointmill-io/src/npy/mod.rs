@@ -2,10 +2,12 @@
 
 mod dtype;
 mod header;
+mod record;
 
 pub(crate) use header::{Header, MAX_AXES};
 
 use crate::array::{Array, ArrayData, check_shape};
+use crate::column_guess::USUAL_COLUMNS;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::field::{Field, XYZ};
@@ -22,6 +24,7 @@ use crate::warning::Warning;
 use crate::window::Window;
 use dtype::descr;
 use pointmill_core::array::{ArrayView, Dtype, Values};
+use record::Record;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -91,6 +94,9 @@ pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(),
 /// Reads the array that the source holds.
 pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
     let header = Header::read(source)?;
+    if header.record.is_some() {
+        bail!(source, UnsupportedFormat, "descr", "one element type", "a structure with fields");
+    }
     check_bytes(source, &header)?;
     let (n, big) = (header.count, header.big_endian);
     /// Reads the values and brings them into C order.
@@ -120,9 +126,56 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
     Array::new(header.shape, data)
 }
 
+/// Whether an array of so many rows and columns has a point in each column: few rows, as many as
+/// points have columns, that are far longer than rows of points are. `None` where that is open.
+///
+/// ```
+/// use pointmill_io::is_transposed;
+/// assert_eq!(is_transposed(4, 300), Some(true));
+/// assert_eq!(is_transposed(300, 4), Some(false));
+/// assert_eq!(is_transposed(4, 20), None);
+/// ```
+pub fn is_transposed(rows: usize, columns: usize) -> Option<bool> {
+    const LONG: usize = 64;
+    match () {
+        () if !USUAL_COLUMNS.contains(&rows) || columns <= *USUAL_COLUMNS.end() => Some(false),
+        () if columns >= LONG => Some(true),
+        () => None,
+    }
+}
+
 /// Reads the array that the source holds as the rows of a cloud.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
-    let header = Header::read(source)?;
+    let mut header = Header::read(source)?;
+    if let Some(record) = header.record.take() {
+        return structures(source, bounds, &Header { record: Some(record.clone()), ..header }, record);
+    }
+    let turned = turn(&mut header, bounds);
+    let mut rows = matrix(source, bounds, &header)?;
+    rows.warnings.splice(0..0, turned);
+    Ok(rows)
+}
+
+/// Makes columns the rows of a header whose array is transposed, and warns of it. The number of
+/// columns that is asked for decides first.
+fn turn(header: &mut Header, bounds: &Bounds) -> Option<Warning> {
+    let [rows, columns] = header.shape[..] else { return None };
+    let is_turned = match bounds.columns {
+        Some(wanted) if wanted == columns => return None,
+        Some(wanted) if wanted == rows => Some(true),
+        Some(_) => return None,
+        None => is_transposed(rows, columns),
+    };
+    if is_turned == Some(true) {
+        header.shape.reverse();
+        header.fortran = !header.fortran;
+        return Some(Warning::Transposed { rows, columns });
+    }
+    is_turned.is_none().then_some(Warning::FewRows { rows, columns })
+}
+
+/// Reads an array of one element type, which has a point a row.
+fn matrix(source: &mut Source<'_>, bounds: &Bounds, header: &Header) -> Result<Rows, IoError> {
     let columns = match header.shape[..] {
         [_, columns] if columns >= 3 => columns,
         _ => {
@@ -130,35 +183,20 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         }
     };
     bounds.check_columns(source, columns)?;
-    check_bytes(source, &header)?;
+    check_bytes(source, header)?;
     bounds.check_points(source, header.shape[0] as u64)?;
     if matches!(header.dtype, Dtype::Bool | Dtype::Bf16) {
         bail!(source, DtypeMismatch, "descr", "a float or integer type", header.dtype.as_str());
     }
-    let (rows, dtype, big_endian) = (header.shape[0], header.dtype, header.big_endian);
+    let dtype = header.dtype;
     let fields = Field::of_one_type(bounds.names.unwrap_or(XYZ), columns, dtype);
     if dtype != Dtype::F32 {
-        let mut window = Window::new(source);
         let entry = |(j, field): (usize, Field)| Entry::new(field.name, dtype, 0, j * dtype.bytes());
         let entries = fields.into_iter().enumerate().map(entry).collect();
-        let mut table = Table::new(Columns::new(&window, bounds, entries, columns * dtype.bytes())?);
-        let short = |window: &Window<'_, '_>, found: u64| {
-            fault!(window, Truncated, "data", ("{} bytes", header.bytes()), "{found} bytes")
-        };
-        if header.fortran {
-            let mut bytes = vec![];
-            let found = window.read_into(&mut bytes, header.bytes())?;
-            if found < header.bytes() {
-                return Err(short(&window, found));
-            }
-            table.push(&window, &bytes, rows, Order::Fields, big_endian)?;
-        } else {
-            records(&mut window, &mut table, rows as u64, columns * dtype.bytes(), big_endian, false, short)?;
-        }
-        return Ok(table.into_rows(window.rest()?));
+        return table(source, bounds, header, entries, (columns * dtype.bytes(), header.big_endian));
     }
-    let data = source.values(header.count, big_endian)?;
-    let data = c_order(source, data, &header)?;
+    let data = source.values(header.count, header.big_endian)?;
+    let data = c_order(source, data, header)?;
     let mut rest = [0; 4096];
     let rest = match source.left() {
         Some(left) => left,
@@ -168,11 +206,58 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     Ok(Rows { warnings, ..Rows::new(fields, data) })
 }
 
+/// Reads an array of structures, whose fields are the columns.
+fn structures(source: &mut Source<'_>, bounds: &Bounds, header: &Header, record: Record) -> Result<Rows, IoError> {
+    let is_list = header.shape.iter().filter(|&&n| n != 1).count() <= 1 && !header.shape.is_empty();
+    if !is_list {
+        bail!(source, ShapeMismatch, "shape", "[N] of structures", ("{:?}", header.shape));
+    }
+    check_bytes(source, header)?;
+    bounds.check_points(source, header.count as u64)?;
+    let orders: Vec<bool> = record.fields.iter().filter(|f| f.dtype.bytes() > 1).map(|f| f.big_endian).collect();
+    let big_endian = orders.first().copied().unwrap_or_default();
+    if orders.iter().any(|order| *order != big_endian) {
+        bail!(source, UnsupportedFormat, "descr", "numbers of one byte order", "both");
+    }
+    let entries = record.fields.iter().flat_map(|f| Entry::of_field(&f.name, f.dtype, f.count, 0, f.at)).collect();
+    let mut rows = table(source, bounds, header, entries, (record.bytes, big_endian))?;
+    rows.warnings.splice(0..0, record.warnings);
+    Ok(rows)
+}
+
+/// Reads rows of so many bytes and a byte order.
+fn table(
+    source: &mut Source<'_>,
+    bounds: &Bounds,
+    header: &Header,
+    entries: Vec<Entry>,
+    (each, big_endian): (usize, bool),
+) -> Result<Rows, IoError> {
+    let rows = header.bytes() / each as u64;
+    let mut window = Window::new(source);
+    let mut table = Table::new(Columns::new(&window, bounds, entries, each)?);
+    let short = |window: &Window<'_, '_>, found: u64| {
+        fault!(window, Truncated, "data", ("{} bytes", header.bytes()), "{found} bytes")
+    };
+    if header.fortran && header.record.is_none() {
+        let mut bytes = vec![];
+        let found = window.read_into(&mut bytes, header.bytes())?;
+        if found < header.bytes() {
+            return Err(short(&window, found));
+        }
+        table.push(&window, &bytes, rows as usize, Order::Fields, big_endian)?;
+    } else {
+        records(&mut window, &mut table, rows, each, big_endian, false, short)?;
+    }
+    Ok(table.into_rows(window.rest()?))
+}
+
 /// Checks what the header says against the bytes that can come.
 fn check_bytes(source: &Source<'_>, header: &Header) -> Result<(), IoError> {
     match source.at_most() {
         Some(left) if left < header.bytes() => {
-            let wanted = format!("{} bytes for {} {:?}", header.bytes(), header.dtype, header.shape);
+            let each = header.record.as_ref().map_or(header.dtype.as_str(), |_| "structures");
+            let wanted = format!("{} bytes for {each} {:?}", header.bytes(), header.shape);
             Err(fault!(source, Truncated, "data", wanted, "{left} bytes"))
         }
         _ => Ok(()),
@@ -255,6 +340,7 @@ mod tests {
     #[test]
     fn fortran_order_is_transposed() {
         let header = |shape: &[usize]| Header {
+            record: None,
             dtype: Dtype::I32,
             big_endian: false,
             fortran: true,

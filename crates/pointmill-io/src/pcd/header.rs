@@ -2,9 +2,11 @@
 
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
+use crate::field::XYZ;
 use crate::names::PADDING;
 use crate::records::{MAX_RECORD, bad_line, name, whole_number};
 use crate::values::whole_type;
+use crate::warning::Warning;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;
@@ -24,7 +26,12 @@ pub(super) enum Encoding {
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) encoding: Encoding,
+    /// The number of points, as `POINTS` says or else `WIDTH` times `HEIGHT`.
     pub(super) points: u64,
+    /// `WIDTH` times `HEIGHT`, if that is another number than `POINTS`.
+    pub(super) product: Option<u64>,
+    /// What is odd about the header.
+    pub(super) warnings: Vec<Warning>,
     pub(super) fields: Vec<Field>,
     /// Size of a point in bytes, at most [`MAX_RECORD`].
     pub(super) record: usize,
@@ -111,20 +118,26 @@ impl Header {
     /// Reads a header. The window is then at the data.
     pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
         let lines = Lines::read(window)?;
+        let mut warnings = vec![];
         if let Some(version) = lines.get("VERSION") {
-            // Files of older versions without `TYPE` cannot be read.
+            // Files of older versions without `TYPE` cannot be read, and lack it.
             let known = [".5", ".6", ".7", "0.5", "0.6", "0.7"];
             if !matches!(version, [one] if known.iter().any(|k| k.as_bytes() == one)) {
-                bail!(window, UnsupportedFormat, "VERSION", "0.5, 0.6 or 0.7", excerpt(&version.join(&b' ')));
+                let said = excerpt(&version.join(&b' '));
+                warnings.push(Warning::LaterVersion { said, read: "0.7".into() });
             }
         }
         if let Some(viewpoint) = lines.get("VIEWPOINT") {
             let number = |v: &Vec<u8>| str::from_utf8(v).ok()?.parse::<f64>().ok();
             if viewpoint.len() != 7 || !viewpoint.iter().all(|v| number(v).is_some()) {
-                bail!(window, BadHeader, "VIEWPOINT", "7 numbers", excerpt(&viewpoint.join(&b' ')));
+                Warning::left_out(
+                    &mut warnings,
+                    "VIEWPOINT",
+                    format!("no 7 numbers: {}", excerpt(&viewpoint.join(&b' '))),
+                );
             }
         }
-        let (fields, record) = fields(window, &lines)?;
+        let (fields, record) = fields(window, &lines, &mut warnings)?;
         let encoding = match lines.need(window, "DATA")? {
             [one] if one == b"ascii" => Encoding::Ascii,
             [one] if one == b"binary" => Encoding::Binary,
@@ -134,12 +147,14 @@ impl Header {
                 bail!(window, BadHeader, "DATA", wanted, excerpt(&other.join(&b' ')));
             }
         };
-        Ok(Self { encoding, points: points(window, &lines)?, fields, record })
+        let (points, product) = points(window, &lines)?;
+        Ok(Self { encoding, points, product, warnings, fields, record })
     }
 }
 
-/// Returns the fields and the size of a record in bytes.
-fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize), IoError> {
+/// Returns the fields and the size of a record in bytes. Fields of an unknown type or with a name
+/// that cannot be shown are padding, unless they are x, y or z.
+fn fields(window: &Window<'_, '_>, lines: &Lines, warnings: &mut Vec<Warning>) -> Result<(Vec<Field>, usize), IoError> {
     let names = lines.need(window, "FIELDS")?;
     let sizes = lines.each(window, "SIZE", names.len())?;
     let types = lines.each(window, "TYPE", names.len())?;
@@ -147,7 +162,7 @@ fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize),
     let mut record = 0usize;
     let mut fields = Vec::with_capacity(names.len());
     for (i, called) in names.iter().enumerate() {
-        let name = name(window, called)?;
+        let name = name(window, called).ok();
         let size = whole(window, "SIZE", &sizes[i])?;
         let dtype = match (&*types[i], size) {
             (b"I", size) => whole_type(size, true),
@@ -156,37 +171,71 @@ fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize),
             (b"F", 8) => Some(Dtype::F64),
             _ => None,
         };
-        let Some(dtype) = dtype else {
-            let wanted = "I or U of 1, 2, 4 or 8 bytes or F of 4 or 8";
-            bail!(window, BadHeader, "field `{name}`", wanted, ("{} of {size} bytes", excerpt(&types[i])));
+        let shown = name.clone().unwrap_or_else(|| String::from_utf8_lossy(called).chars().take(32).collect());
+        let (name, dtype) = match (name, dtype) {
+            (Some(name), Some(dtype)) => (Some(name), dtype),
+            (name, None) => {
+                let found = format!("{} of {size} bytes", excerpt(&types[i]));
+                if XYZ.iter().any(|axis| shown.eq_ignore_ascii_case(axis)) {
+                    let wanted = "I or U of 1, 2, 4 or 8 bytes or F of 4 or 8";
+                    bail!(window, BadHeader, "field `{shown}`", wanted, found);
+                }
+                if name.as_deref() != Some(PADDING) {
+                    Warning::left_out(warnings, &*shown, format!("of the unknown type {found}"));
+                }
+                (None, Dtype::U8)
+            }
+            (None, Some(dtype)) => {
+                Warning::left_out(warnings, &*shown, "a name that cannot be shown");
+                (None, dtype)
+            }
         };
         let count = counts.map_or(Ok(1), |counts| whole(window, "COUNT", &counts[i]))?;
         let bytes = count.saturating_mul(size).saturating_add(record as u64);
         if bytes > MAX_RECORD as u64 {
             let wanted = format!("at most {MAX_RECORD} bytes a point");
-            bail!(window, LimitExceeded, "SIZE and COUNT", wanted, "{bytes} with field `{name}`");
+            bail!(window, LimitExceeded, "SIZE and COUNT", wanted, "{bytes} with field `{shown}`");
         }
         let place = record..bytes as usize;
         record = place.end;
-        fields.push(Field { name: (name != PADDING).then_some(name), dtype, count: count as usize, place });
+        fields.push(Field { name: name.filter(|name| name != PADDING), dtype, count: count as usize, place });
     }
     Ok((fields, record))
 }
 
-/// Returns the number of points. The header may have it twice.
-fn points(window: &Window<'_, '_>, lines: &Lines) -> Result<u64, IoError> {
+/// Returns the number of points. The header may have it twice; the second number if it is another.
+fn points(window: &Window<'_, '_>, lines: &Lines) -> Result<(u64, Option<u64>), IoError> {
     let [points, width, height] = ["POINTS", "WIDTH", "HEIGHT"].map(|key| lines.number(window, key));
     let (points, width, height) = (points?, width?, height?.unwrap_or(1));
     // Compute with 128 bits, so that the product cannot overflow.
     let product = width.map(|width| u128::from(width) * u128::from(height));
     match (points, product) {
-        (Some(points), Some(product)) if u128::from(points) != product => {
-            Err(fault!(window, SizeMismatch, "POINTS", "{product} (WIDTH times HEIGHT)", points))
+        (Some(points), product) => {
+            let product = product.map(|product| u64::try_from(product).unwrap_or(u64::MAX));
+            Ok((points, product.filter(|product| *product != points)))
         }
-        (Some(points), _) => Ok(points),
         (None, Some(product)) => u64::try_from(product)
+            .map(|product| (product, None))
             .map_err(|_| fault!(window, LimitExceeded, "WIDTH times HEIGHT", "less than 2^64", product)),
         (None, None) => Err(fault!(window, MissingField, "header", "POINTS or WIDTH", "none")),
+    }
+}
+
+impl Header {
+    /// Decides between two numbers of points: the one that `fits` the data. None or both are an
+    /// error.
+    pub(super) fn decide(&mut self, window: &Window<'_, '_>, fits: impl Fn(u64) -> bool) -> Result<(), IoError> {
+        let Some(product) = self.product.take() else { return Ok(()) };
+        let points = self.points;
+        let (field, said) = match (fits(points), fits(product)) {
+            (true, false) => ("WIDTH times HEIGHT", product),
+            (false, true) => ("POINTS", points),
+            _ => bail!(window, SizeMismatch, "POINTS", "{product} (WIDTH times HEIGHT)", points),
+        };
+        self.points = if said == points { product } else { points };
+        let used = self.points.to_string();
+        self.warnings.push(Warning::Overruled { field: field.into(), said: said.to_string(), used });
+        Ok(())
     }
 }
 
@@ -227,7 +276,6 @@ mod tests {
                     VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 6\nDATA binary\n";
         assert_eq!(read(good).unwrap().points, 6);
         for (from, to, told) in [
-            ("0.7", "0.8", "UnsupportedFormat: h: VERSION: expected 0.5, 0.6 or 0.7, got `0.8`"),
             ("FIELDS x y\n", "", "MissingField: h: header: expected FIELDS, got none"),
             ("SIZE 4 4", "SIZE 4", "BadHeader: h: SIZE: expected 2 values, one for each field, got 1"),
             ("SIZE 4 4", "SIZE -4 4", "BadHeader: h: SIZE: expected a whole number from 0 to 2^64 - 1, got `-4`"),
@@ -242,10 +290,8 @@ mod tests {
                 "COUNT 1 18446744073709551615",
                 "LimitExceeded: h: SIZE and COUNT: expected at most 65536 bytes a point",
             ),
-            ("POINTS 6", "POINTS 5", "SizeMismatch: h: POINTS: expected 6 (WIDTH times HEIGHT), got 5"),
             ("POINTS 6\n", "WIDTH 6\n", "BadHeader: h: line 9: expected WIDTH once, got `WIDTH 6`"),
             ("WIDTH 3", "WIDTH 3 4", "BadHeader: h: WIDTH: expected one number, got 2"),
-            ("VIEWPOINT 0", "VIEWPOINT", "BadHeader: h: VIEWPOINT: expected 7 numbers, got `0 0 1 0 0 0`"),
             (
                 "DATA binary",
                 "DATA zip",
@@ -256,6 +302,19 @@ mod tests {
         ] {
             let e = read(&good.replace(from, to)).unwrap_err();
             assert!(e.starts_with(told), "{e}");
+        }
+        for (from, to, told) in [
+            ("0.7", "0.8", "version `0.8` is not known; the file was read as 0.7"),
+            ("VIEWPOINT 0", "VIEWPOINT", "1 field was left out: `VIEWPOINT` (no 7 numbers: `0 0 1 0 0 0`)"),
+            (
+                "FIELDS x y\nSIZE 4 4\nTYPE F F",
+                "FIELDS x a\nSIZE 4 2\nTYPE F F",
+                "1 field was left out: `a` (of the unknown type `F` of 2 bytes)",
+            ),
+            ("FIELDS x y", "FIELDS x a\u{7}", r"1 field was left out: `a\u{7}` (a name that cannot be shown)"),
+        ] {
+            let warnings = read(&good.replace(from, to)).unwrap().warnings;
+            assert_eq!(warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
         }
         let neither = good.replace("POINTS 6\n", "").replace("WIDTH 3\n", "");
         assert_eq!(read(&neither).unwrap_err(), "MissingField: h: header: expected POINTS or WIDTH, got none");

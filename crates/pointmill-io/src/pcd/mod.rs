@@ -25,23 +25,53 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[b"# .PCD", b"VERSION "];
 /// Reads the rows of a file.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
-    let header = Header::read(&mut window)?;
+    window.begin_text()?;
+    let mut header = Header::read(&mut window)?;
     let mut table = Table::new(columns(&window, bounds, &header)?);
-    let mut done = header.points;
-    match header.encoding {
+    let done = match header.encoding {
         Encoding::Ascii => {
             // Text: memory is allocated while lines are read, until the lines end.
             bounds.check_points(window.source(), header.points)?;
-            text(&mut window, &header, &mut table)?;
+            text(&mut window, bounds, &mut header, &mut table)?;
+            header.points
         }
-        Encoding::Binary => done = declared_records(&mut window, bounds, &mut table, header.points)?,
-        Encoding::Compressed => compressed(&mut window, bounds, &header, &mut table)?,
-    }
+        Encoding::Binary => binary(&mut window, bounds, &mut header, &mut table)?,
+        Encoding::Compressed => {
+            compressed(&mut window, bounds, &mut header, &mut table)?;
+            header.points
+        }
+    };
     let rest = match header.encoding {
         Encoding::Ascii => window.rest_of_text()?,
         _ => window.rest()?,
     };
-    Ok(table.into_rows(rest).salvaged(done, header.points, false))
+    let mut rows = table.into_rows(rest);
+    rows.warnings.splice(0..0, header.warnings);
+    Ok(rows.salvaged(done, header.points, false))
+}
+
+/// Reads binary points. Where the header has two numbers of points, the one counts behind which the
+/// file ends. Returns how many were read.
+fn binary(
+    window: &mut Window<'_, '_>,
+    bounds: &Bounds,
+    header: &mut Header,
+    table: &mut Table,
+) -> Result<u64, IoError> {
+    let Some(product) = header.product else { return declared_records(window, bounds, table, header.points) };
+    let (record, points) = (header.record as u64, header.points);
+    if let Some(left) = window.left() {
+        header.decide(window, |points| u128::from(points) * u128::from(record) == u128::from(left))?;
+        return declared_records(window, bounds, table, header.points);
+    }
+    let (few, many) = (points.min(product), points.max(product));
+    declared_records(window, bounds, table, few)?;
+    if window.rest()? > 0 {
+        declared_records(window, bounds, table, many - few)?;
+    }
+    let (read, is_end) = (table.len() as u64, window.rest()? == 0);
+    header.decide(window, |points| is_end && points == read)?;
+    Ok(read)
 }
 
 /// Returns a column for each number of each field, except padding.
@@ -56,25 +86,42 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<
     Columns::new(window, bounds, entries, header.record)
 }
 
-/// Reads points written as text, one per line.
-fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Result<(), IoError> {
+/// Reads points written as text, one per line. Where the header has two numbers of points, the
+/// number of lines decides.
+fn text(window: &mut Window<'_, '_>, bounds: &Bounds, header: &mut Header, table: &mut Table) -> Result<(), IoError> {
     let wanted = header.fields.iter().map(|f| f.count).sum::<usize>();
     let mut tokens = vec![];
-    for point in 0..header.points {
+    let most = header.points.max(header.product.unwrap_or_default());
+    let mut point = 0;
+    while point < most {
         let Some(line) = next_values(window, &mut tokens)? else {
+            header.decide(window, |points| points == point)?;
+            if point == header.points {
+                return Ok(());
+            }
             bail!(window, Truncated, "data", ("{} points, as the header declares", header.points), "{point} points");
         };
         if tokens.len() != wanted {
             bail!(window, BadValue, ("line {}", window.line_number()), "{wanted} values", tokens.len());
         }
+        bounds.check_points(window.source(), point + 1)?;
         table.push_text(window, window.at(&line), &tokens)?;
+        point += 1;
     }
-    Ok(())
+    header.decide(window, |points| points == point)
 }
 
 /// Reads compressed points, which are stored field by field.
-fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, table: &mut Table) -> Result<(), IoError> {
+fn compressed(
+    window: &mut Window<'_, '_>,
+    bounds: &Bounds,
+    header: &mut Header,
+    table: &mut Table,
+) -> Result<(), IoError> {
     // Nothing is compressed, and some writers then omit the sizes too.
+    if window.rest()? == 0 {
+        header.decide(window, |points| points == 0)?;
+    }
     if header.points == 0 && window.rest()? == 0 {
         return Ok(());
     }
@@ -83,7 +130,9 @@ fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, tab
         bail!(window, Truncated, "data", "8 bytes of sizes", ("{} bytes", sizes.len()));
     };
     let (packed, declared) = (u64::from(u32::from_le_bytes([a, b, c, d])), u32::from_le_bytes([e, f, g, h]));
-    let (points, record) = (header.points, header.record);
+    let record = header.record;
+    header.decide(window, |points| u128::from(points) * record as u128 == u128::from(declared))?;
+    let points = header.points;
     let size = u128::from(points) * record as u128;
     if u128::from(declared) != size {
         let wanted = format!("{size} bytes (the header declares {points} points of {record} bytes)");

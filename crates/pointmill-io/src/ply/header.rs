@@ -3,6 +3,7 @@
 
 use crate::error::{IoError, excerpt};
 use crate::fault::bail;
+use crate::field::XYZ;
 use crate::records::{MAX_RECORD, bad_line, name, whole_number};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
@@ -43,6 +44,8 @@ pub(super) struct Property {
     pub(super) dtype: Dtype,
     /// The type of the length, if the property is a list.
     pub(super) list: Option<Dtype>,
+    /// Whether the type is not known, so that the property is left out. Only text has such ones.
+    pub(super) unknown: bool,
 }
 
 impl Element {
@@ -67,7 +70,7 @@ impl Header {
         }
         let mut encoding = None;
         let mut elements: Vec<Element> = vec![];
-        let mut properties = 0;
+        let (mut properties, mut unknown) = (0, None);
         loop {
             let Some(line) = window.header_line()? else {
                 bail!(window, Truncated, "header", "`end_header`", "the end of the file");
@@ -98,10 +101,14 @@ impl Header {
                             if matches!(length, Dtype::F32 | Dtype::F64) {
                                 return Err(bad_line(window, "a list's length of an integer type", text));
                             }
-                            Property { name: name(window, called)?, dtype: r#type(window, dtype)?, list: Some(length) }
+                            let dtype = r#type(window, dtype)?;
+                            Property { name: name(window, called)?, dtype, list: Some(length), unknown: false }
                         }
                         [dtype, called] => {
-                            Property { name: name(window, called)?, dtype: r#type(window, dtype)?, list: None }
+                            let dtype = r#type(window, dtype);
+                            let (is_unknown, kind) = (dtype.is_err(), *dtype.as_ref().unwrap_or(&Dtype::F64));
+                            unknown = unknown.or(dtype.err());
+                            Property { name: name(window, called)?, dtype: kind, list: None, unknown: is_unknown }
                         }
                         _ => {
                             return Err(bad_line(
@@ -129,7 +136,13 @@ impl Header {
         let Some(encoding) = encoding else {
             bail!(window, MissingField, "header", "`format`", "none");
         };
-        Ok(Self { encoding, elements })
+        // In binary nobody knows how many bytes such a value has.
+        let vertex = elements.iter().flat_map(|element| &element.properties);
+        let is_needed = vertex.filter(|p| p.unknown).any(|p| XYZ.iter().any(|axis| p.name.eq_ignore_ascii_case(axis)));
+        match unknown {
+            Some(error) if encoding != Encoding::Ascii || is_needed => Err(error),
+            _ => Ok(Self { encoding, elements }),
+        }
     }
 }
 
@@ -161,6 +174,8 @@ fn r#type(window: &Window<'_, '_>, word: &[u8]) -> Result<Dtype, IoError> {
         b"ushort" | b"uint16" => Dtype::U16,
         b"int" | b"int32" => Dtype::I32,
         b"uint" | b"uint32" => Dtype::U32,
+        b"int64" => Dtype::I64,
+        b"uint64" => Dtype::U64,
         b"float" | b"float32" => Dtype::F32,
         b"double" | b"float64" => Dtype::F64,
         _ => {
@@ -189,8 +204,11 @@ mod tests {
         assert_eq!(read(&text.replacen("ply", "ply \t", 1)).unwrap(), header);
         let v = &header.elements[0];
         assert_eq!((header.encoding, header.elements.len(), &*v.name, v.count), (Encoding::Ascii, 2, "v", 2));
-        assert_eq!(v.properties[0], Property { name: "i".into(), dtype: Dtype::I32, list: Some(Dtype::U8) });
-        assert_eq!(v.properties[1], Property { name: "x".into(), dtype: Dtype::F64, list: None });
+        assert_eq!(
+            v.properties[0],
+            Property { name: "i".into(), dtype: Dtype::I32, list: Some(Dtype::U8), unknown: false }
+        );
+        assert_eq!(v.properties[1], Property { name: "x".into(), dtype: Dtype::F64, list: None, unknown: false });
         assert_eq!((v.least_bytes(), v.has_lists()), (9, true));
     }
 
@@ -209,7 +227,14 @@ mod tests {
             ("element v 1\nelement v 1\n", "BadHeader: h: line 3: expected elements that differ, got `element v 1`"),
             ("element v 1 2\n", "BadHeader: h: line 2: expected `format`"),
             ("property int x\n", "BadHeader: h: line 2: expected `element` before its properties"),
-            ("element v 1\nproperty int64 x\n", "BadHeader: h: line 3: expected a type: char"),
+            (
+                "format ascii 1.0\nelement v 1\nproperty quad x\nend_header\n",
+                "BadHeader: h: line 4: expected a type: char",
+            ),
+            (
+                "format binary_big_endian 1.0\nelement v 1\nproperty quad a\nend_header\n",
+                "BadHeader: h: line 4: expected a type: char",
+            ),
             (
                 "element v 1\nproperty list float int x\n",
                 "BadHeader: h: line 3: expected a list's length of an integer",

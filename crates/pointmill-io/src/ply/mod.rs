@@ -15,13 +15,14 @@ use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Order, Table, next_values, records};
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::warning::Warning;
 use crate::window::Window;
 use header::{Element, Encoding, Header};
 use pointmill_core::array::Dtype;
 use std::ops::Range;
 
 /// The first bytes of PLY files. Some writers put a blank after `ply`.
-pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n", b"ply ", b"ply\t"];
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r", b"ply ", b"ply\t"];
 
 /// The element that holds the points.
 const VERTEX: &str = "vertex";
@@ -29,6 +30,7 @@ const VERTEX: &str = "vertex";
 /// Reads the rows of the element `vertex`.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
+    window.begin_text()?;
     let header = Header::read(&mut window)?;
     let Some(vertex) = header.elements.iter().find(|e| e.name == VERTEX) else {
         let found: Vec<_> = header.elements.iter().take(8).map(|e| format!("`{}`", e.name)).collect();
@@ -84,8 +86,13 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, vertex: &Element) -> Result
         record = entry.field.end;
         entry
     });
-    let entries = entries.collect();
-    Columns::new(window, bounds, entries, record)
+    let known = vertex.properties.iter().filter(|p| p.list.is_none()).map(|p| !p.unknown);
+    let entries = entries.zip(known).filter_map(|(entry, is_known)| is_known.then_some(entry)).collect();
+    let mut columns = Columns::new(window, bounds, entries, record)?;
+    for property in vertex.properties.iter().filter(|p| p.unknown) {
+        Warning::left_out(&mut columns.warnings, &*property.name, "of an unknown type");
+    }
+    Ok(columns)
 }
 
 /// The error for a file with fewer bytes than its rows need.

@@ -3,9 +3,10 @@
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::limits::Bounds;
+use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// The longest record. A window must hold one.
@@ -69,11 +70,15 @@ pub(crate) struct Columns {
     pub(super) entries: Vec<Entry>,
     /// Bytes of a record.
     pub(crate) record: usize,
+    /// What is odd about the columns.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Columns {
     /// Orders the entries of a record of `record` bytes and checks their names. `X`, `Y` and `Z`
-    /// are x, y and z where no other name differs from them by case alone.
+    /// are x, y and z where no other name differs from them by case alone; without any of these
+    /// `Points:0`, `Points:1` and `Points:2` are. Of several columns of one name, which must be none
+    /// of the axes, the later ones get other names; a field that stands twice counts once.
     pub(crate) fn new(
         window: &Window<'_, '_>,
         bounds: &Bounds,
@@ -81,9 +86,10 @@ impl Columns {
         record: usize,
     ) -> Result<Self, IoError> {
         bounds.check_columns(window.source(), entries.len())?;
-        let mut names = BTreeSet::new();
-        if let Some(twice) = entries.iter().find(|e| !names.insert(&*e.name)) {
-            bail!(window, BadHeader, "names", "names that differ", ("`{}` twice", twice.name));
+        let mut warnings = vec![];
+        without_repeats(window, &mut entries, &mut warnings)?;
+        if let Some(names) = numbered_axes(&mut entries) {
+            warnings.push(Warning::Axes { names });
         }
         for (place, axis) in ["x", "y", "z"].into_iter().enumerate() {
             let Some(at) = find(&entries, axis) else {
@@ -98,8 +104,70 @@ impl Columns {
             entries[place..=at].rotate_right(1);
             entries[place].name = axis.into();
         }
-        Ok(Self { entries, record })
+        Ok(Self { entries, record, warnings })
     }
+}
+
+/// Leaves out fields that stand twice, and gives columns of one name others.
+fn without_repeats(
+    window: &Window<'_, '_>,
+    entries: &mut Vec<Entry>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), IoError> {
+    let mut first: HashMap<String, usize> = HashMap::new();
+    let repeats: Vec<usize> =
+        (0..entries.len()).filter(|&j| *first.entry(entries[j].name.clone()).or_insert(j) != j).collect();
+    if repeats.is_empty() {
+        return Ok(());
+    }
+    let mut taken: HashSet<String> = first.keys().cloned().collect();
+    let (mut same, mut names) = (vec![], vec![]);
+    for j in repeats {
+        let name = entries[j].name.clone();
+        if entries[j] == entries[first[&name]] {
+            Warning::left_out(warnings, &*name, "stands twice in one place");
+            same.push(j);
+            continue;
+        }
+        let is_needed = |axis: &&str| {
+            *axis == name || (name.eq_ignore_ascii_case(axis) && !entries.iter().any(|entry| entry.name == **axis))
+        };
+        if ["x", "y", "z"].iter().any(is_needed) {
+            bail!(window, BadHeader, "names", "names that differ", "`{name}` twice");
+        }
+        let free = (2..).map(|n| format!("{name}_{n}")).find(|other| !taken.contains(other)).expect("one is free");
+        taken.insert(free.clone());
+        entries[j].name.clone_from(&free);
+        names.push((name, free));
+    }
+    let mut j = 0;
+    entries.retain(|_| {
+        j += 1;
+        same.binary_search(&(j - 1)).is_err()
+    });
+    if !names.is_empty() {
+        warnings.push(Warning::Repeated { names });
+    }
+    Ok(())
+}
+
+/// Takes columns of one stem and the numbers 0, 1, 2 for x, y, z, as `ParaView` and `VeloView` name the
+/// parts of a vector: `Points:0`, `Points_m_XYZ:1`. Their names.
+fn numbered_axes(entries: &mut [Entry]) -> Option<[String; 3]> {
+    if entries.iter().any(|entry| ["x", "y", "z"].iter().any(|axis| entry.name.eq_ignore_ascii_case(axis))) {
+        return None;
+    }
+    let stem_of = |entry: &Entry| {
+        let stem = entry.name.strip_suffix('0')?.strip_suffix([':', '_'])?;
+        stem.to_ascii_lowercase().starts_with("points").then(|| entry.name[..entry.name.len() - 1].to_owned())
+    };
+    let mut stems = entries.iter().filter_map(stem_of);
+    let stem = stems.next().filter(|_| stems.next().is_none())?;
+    let names = ["0", "1", "2"].map(|number| format!("{stem}{number}"));
+    let places = names.each_ref().map(|name| entries.iter().position(|entry| entry.name == *name));
+    let [Some(a), Some(b), Some(c)] = places else { return None };
+    [a, b, c].into_iter().zip(["x", "y", "z"]).for_each(|(at, axis)| entries[at].name = axis.into());
+    Some(names)
 }
 
 /// Where the entry of an axis is: the one of its name, else the only one whose name differs by case

@@ -18,6 +18,29 @@ pub(super) fn number(token: &[u8], dtype: Dtype) -> Option<(f32, f64)> {
     with_type!(dtype, parsed)
 }
 
+/// Words that stand for a value that is not there, in small letters.
+const MISSING: [&str; 10] = ["", "na", "n/a", "#n/a", "null", "none", "-", "--", "?", "missing"];
+
+/// A word that programs write where they have no number: one of [`MISSING`], which is NaN, or what
+/// runtimes of C call NaN and infinity, as `-nan(ind)` and `1.#INF`.
+pub(super) fn no_number(token: &[u8]) -> Option<(f32, f64)> {
+    let text = str::from_utf8(token).ok()?.to_ascii_lowercase();
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(&text);
+    let is_nan = MISSING.contains(&&*text)
+        || (unsigned.starts_with("nan(") && unsigned.ends_with(')'))
+        || ["1.#qnan", "1.#snan", "1.#ind", "1.#nan", "nanq", "nans"].iter().any(|word| {
+            // Printed with decimals, the words are cut or filled with zeros.
+            unsigned.strip_prefix(word).is_some_and(|rest| rest.bytes().all(|b| b == b'0'))
+        });
+    let infinity = || {
+        let rest = unsigned.strip_prefix("1.#inf")?;
+        let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+        rest.bytes().all(|b| b == b'0').then_some(sign * f64::INFINITY)
+    };
+    let value = if is_nan { Some(f64::NAN) } else { infinity() };
+    value.map(|v| (v as f32, v))
+}
+
 /// Powers of ten: each an `f64` holds, the first [`SINGLE_TENS`] an `f32` too.
 const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 const SINGLE_TENS: usize = 11;
@@ -136,6 +159,18 @@ mod tests {
             assert_eq!(short(none.as_bytes(), Dtype::F64), None, "{none}");
         }
         assert_eq!(short(b"1", Dtype::U8), None);
+    }
+
+    #[test]
+    fn words_for_no_number_are_known() {
+        for word in ["", "NA", "N/A", "#N/A", "null", "None", "-nan(ind)", "nan(snan)", "1.#QNAN", "-1.#IND00"] {
+            assert!(no_number(word.as_bytes()).is_some_and(|(v, w)| v.is_nan() && w.is_nan()), "{word}");
+        }
+        assert_eq!(no_number(b"1.#INF"), Some((f32::INFINITY, f64::INFINITY)));
+        assert_eq!(no_number(b"-1.#INF00"), Some((f32::NEG_INFINITY, f64::NEG_INFINITY)));
+        for word in ["x", "1.5.2", "1,5", "nanometre", "1.#", "nan(", "\u{fffd}", "NAN1", "0x10"] {
+            assert_eq!(no_number(word.as_bytes()), None, "{word}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Entry};
 use super::fill::{Order, Part, Strided, WidePart};
-use super::numbers::{number, split};
+use super::numbers::{no_number, number, split};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::fault;
 use crate::field::Field;
@@ -13,6 +13,7 @@ use crate::warning::Warning;
 use crate::wide_column::WideColumn;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
+use std::cell::Cell;
 use std::collections::TryReserveError;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -30,6 +31,8 @@ pub(crate) struct Table {
     changes: Vec<AtomicU64>,
     /// Rows of which the memory was counted.
     counted: usize,
+    /// Values of text that are words for none.
+    missing: u64,
 }
 
 impl Table {
@@ -38,7 +41,7 @@ impl Table {
         let exact = (0..3).any(|j| is_wide(&j)).then(Vec::new);
         let wide: Vec<_> = (3..columns.entries.len()).filter(is_wide).map(WideColumn::of).collect();
         let changes = wide.iter().map(|_| AtomicU64::default()).collect();
-        Self { columns, data: vec![], exact, wide, changes, counted: 0 }
+        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0 }
     }
 
     fn width(&self) -> usize {
@@ -142,11 +145,7 @@ impl Table {
         line: &[u8],
         tokens: &[Range<usize>],
     ) -> Result<(), IoError> {
-        let rows = self.len() + 1;
-        self.count(window, rows)?;
-        if self.data.capacity() - self.data.len() < self.width() {
-            self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
-        }
+        self.room_for_one(window)?;
         self.push_numbers(line, tokens).map_err(|j| {
             let entry = &self.columns.entries[j];
             let field = format!("line {}: `{}`", window.line_number(), entry.name);
@@ -155,15 +154,44 @@ impl Table {
         })
     }
 
+    /// Adds a row, as [`Table::push_row`] does, and makes room for it. Columns of whole numbers must
+    /// fit an `f32`.
+    pub(crate) fn add_row(
+        &mut self,
+        window: &Window<'_, '_>,
+        value: impl Fn(usize, &Entry) -> Result<(f32, f64), IoError>,
+    ) -> Result<(), IoError> {
+        self.room_for_one(window)?;
+        self.push_row(value, |_| None)
+    }
+
+    /// Counts the memory of one more row, and takes it.
+    fn room_for_one(&mut self, window: &Window<'_, '_>) -> Result<(), IoError> {
+        let rows = self.len() + 1;
+        self.count(window, rows)?;
+        if self.data.capacity() - self.data.len() < self.width() {
+            self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
+        }
+        Ok(())
+    }
+
     /// Adds a row as [`Table::push_text`] does, where there is room. Returns the column of what is
     /// no number.
     pub(crate) fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
         let token = |entry: &Entry| &line[tokens[entry.token].clone()];
         let whole = |entry: &Entry| str::from_utf8(token(entry)).ok()?.parse().ok();
-        self.push_row(
-            |j, entry| number(token(entry), entry.dtype).ok_or(j),
-            |entry| if entry.dtype == Dtype::F64 { None } else { whole(entry) },
-        )
+        let missing = Cell::new(0);
+        let value = |j: usize, entry: &Entry| {
+            number(token(entry), entry.dtype)
+                .or_else(|| {
+                    missing.set(missing.get() + 1);
+                    no_number(token(entry))
+                })
+                .ok_or(j)
+        };
+        let done = self.push_row(value, |entry| if entry.dtype == Dtype::F64 { None } else { whole(entry) });
+        self.missing += missing.get();
+        done
     }
 
     /// Adds a row, where there is room: `value` returns a column's number as `f32` and as `f64`,
@@ -222,6 +250,7 @@ impl Table {
         self.room(more, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
         for table in tables {
             self.data.extend_from_slice(&table.data);
+            self.missing += table.missing;
             if let (Some(all), Some(exact)) = (&mut self.exact, &table.exact) {
                 all.extend_from_slice(exact);
             }
@@ -232,7 +261,10 @@ impl Table {
 
     /// The rows, with a warning if bytes follow them.
     pub(crate) fn into_rows(mut self, rest: u64) -> Rows {
-        let mut warnings = vec![];
+        let mut warnings = self.columns.warnings;
+        if self.missing > 0 {
+            warnings.push(Warning::Missing { count: self.missing });
+        }
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }

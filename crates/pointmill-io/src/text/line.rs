@@ -51,6 +51,17 @@ impl Separator {
     }
 }
 
+/// Adds the empty part behind a separator at the end of a line, where a line of `width` parts lacks
+/// one: the last cell is empty.
+pub(super) fn complete(line: &[u8], separator: Separator, width: usize, parts: &mut Vec<Range<usize>>) {
+    let Separator::Byte(byte) = separator else { return };
+    let is_blank = |b: &u8| b.is_ascii_whitespace() && *b != byte;
+    let last = line.iter().rposition(|b| !is_blank(b));
+    if parts.len() + 1 == width && last.is_some_and(|at| line[at] == byte) {
+        parts.push(line.len()..line.len());
+    }
+}
+
 /// Whether a word is a number, as `1.5`, `-2e3`, `nan` and `inf` are, or is meant to be one, as
 /// `1,5` is.
 pub(crate) fn is_number(word: &[u8]) -> bool {

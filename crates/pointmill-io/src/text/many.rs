@@ -1,6 +1,6 @@
 //! Many lines on all threads.
 
-use super::line::{Separator, decimal_comma, is_comment};
+use super::line::{Separator, complete, decimal_comma, is_comment};
 use crate::error::IoError;
 use crate::limits::Bounds;
 use crate::records::Table;
@@ -69,6 +69,9 @@ fn read_part(like: &Table, lines: &[u8], separator: Separator, width: usize) -> 
         parts.clear();
         if !is_comment(line) {
             separator.split(line, &mut parts);
+            if parts.len() != width {
+                complete(line, separator, width, &mut parts);
+            }
         }
         if !parts.is_empty() {
             if parts.len() != width || decimal_comma(line, separator, &parts).is_some() {

@@ -3,9 +3,11 @@
 
 mod line;
 mod many;
+mod ptx;
 mod read;
 mod write;
 
 pub(crate) use line::is_number;
+pub(crate) use ptx::{is_ptx, read_rows as read_ptx};
 pub(crate) use read::read_rows;
 pub(crate) use write::{write_csv, write_xyz};

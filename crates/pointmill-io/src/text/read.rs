@@ -1,6 +1,6 @@
 //! From lines of text to rows.
 
-use super::line::{Separator, decimal_comma, is_comment, is_number, lone_return};
+use super::line::{Separator, complete, decimal_comma, is_comment, is_number, lone_return};
 use super::many;
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
@@ -10,12 +10,9 @@ use crate::records::{Columns, Entry, LONGEST_NAME, Table, name};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::times;
-use crate::window::{WINDOW, Window};
+use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;
-
-/// What some editors put at the start of a file.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Bytes that are read at a time: threads start for each of these.
 const LARGE: usize = 4 << 20;
@@ -30,22 +27,15 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 /// Reads the rows of a text, with a thread for so many bytes at least.
 pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) -> Result<Rows, IoError> {
     let mut window = Window::large(source, LARGE);
-    let mark = window.peek(BYTE_ORDER_MARK.len())?;
-    if window.at(&mark) == BYTE_ORDER_MARK {
-        window.bytes(BYTE_ORDER_MARK.len())?;
-    }
-    let shown = window.peek(WINDOW)?;
-    let text = window.at(&shown);
-    if memchr::memchr(b'\n', text).is_none() && lone_return(text) {
-        return Err(old_line_ends(&window, 1));
-    }
+    window.begin_text()?;
     let mut head = Head::default();
     let mut parts = vec![];
     let Some((first, separator)) = head.read(&mut window, &mut parts)? else { return head.empty(&window, bounds) };
     let mut table = Table::new(head.columns(&window, bounds, parts.len())?);
     let width = parts.len();
     let mut line = Some(first);
-    let mut one_by_one = 0;
+    // Threads look for the line ends of today.
+    let mut one_by_one = if window.has_old_line_ends() { u64::MAX } else { 0 };
     while let Some(at) = line {
         let text = window.at(&at);
         if lone_return(text) {
@@ -54,6 +44,7 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
         parts.clear();
         if !is_comment(text) {
             separator.split(text, &mut parts);
+            complete(text, separator, width, &mut parts);
         }
         if !parts.is_empty() {
             check(&window, text, separator, &parts, width)?;
@@ -72,8 +63,8 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
 }
 
 fn old_line_ends(window: &Window<'_, '_>, line: u64) -> IoError {
-    let found = r"lines that end in \r alone; convert them with tr '\r' '\n'";
-    fault!(window, BadValue, "line {line}", r"lines that end in \n or \r\n", found)
+    let found = r"some that end in \r alone; convert these with tr '\r' '\n'";
+    fault!(window, BadValue, "line {line}", r"lines that end alike, in \n, \r\n or \r", found)
 }
 
 /// Checks the number of a line's values, and that commas are no decimal points.
@@ -104,6 +95,8 @@ struct Head {
     names: Vec<Vec<String>>,
     /// The same of a comment, which count if there are as many as columns.
     comment: Vec<Vec<String>>,
+    /// How many names there are, if tabs stand between them.
+    tabs: Option<usize>,
 }
 
 impl Head {
@@ -126,14 +119,18 @@ impl Head {
             if self.names.is_empty()
                 && names_of(line, Separator::of_names(line), parts).is_some_and(|names| names.len() > 1)
             {
+                self.tabs = (Separator::of_names(line) == Separator::Byte(b'\t')).then_some(parts.len());
                 for part in &*parts {
                     name(window, unquoted(&line[part.clone()]))?;
                 }
                 self.names = names(line, parts);
                 continue;
             }
-            let separator = Separator::of(line);
+            let separator = self.separator(line, parts);
             separator.split(line, parts);
+            if let Some(names) = self.names.iter().find(|names| names.len() == parts.len() + 1) {
+                complete(line, separator, names.len(), parts);
+            }
             match &parts[..] {
                 [] => {}
                 [one] if self.count.is_none() && self.names.is_empty() => {
@@ -148,6 +145,15 @@ impl Head {
             }
         }
         Ok(None)
+    }
+
+    /// What stands between the numbers of the first line: tabs, if the names have tabs between them
+    /// and there are as many numbers, since a cell may then be empty; else what the line says.
+    fn separator(&self, line: &[u8], parts: &mut Vec<Range<usize>>) -> Separator {
+        let tabs = Separator::Byte(b'\t');
+        tabs.split(line, parts);
+        complete(line, tabs, self.tabs.unwrap_or_default(), parts);
+        if self.tabs == Some(parts.len()) { tabs } else { Separator::of(line) }
     }
 
     /// The columns: by their names, else x, y, z and `c3`, `c4`, ...

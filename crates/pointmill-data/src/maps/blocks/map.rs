@@ -6,7 +6,7 @@ use super::row::BlockRow;
 use super::settings::BlockSettings;
 use super::store::{Store, is_missing};
 use super::{block_name, block_of};
-use crate::inputs::natural_order;
+use crate::inputs::sort_naturally;
 use crate::json_line::json_line;
 use crate::maps::moments::write_synced_moments;
 use pointmill_core::ndt::{NdtLattice, NdtMomentsTable};
@@ -263,7 +263,7 @@ impl BlockMap {
         for name in self.names_in("inputs", ".json")? {
             rows.extend(self.read_row(&name)?);
         }
-        rows.sort_by(|a, b| natural_order(Path::new(&a.input), Path::new(&b.input)));
+        sort_naturally(&mut rows, |row| Path::new(&row.input));
         Ok(rows)
     }
 
