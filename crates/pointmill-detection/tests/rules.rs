@@ -39,7 +39,7 @@ fn of(protocol: Protocol, boxes: &Detections) -> Detections {
 }
 
 fn run(protocol: Protocol, predictions: &Detections, truth: &Detections) -> DetectionReport {
-    evaluate(&of(protocol, predictions), &of(protocol, truth), &DetectionParams { protocol }).unwrap()
+    evaluate(&of(protocol, predictions), &of(protocol, truth), &DetectionParams { protocol, ..Default::default() }).unwrap()
 }
 
 fn car(x: f64, y: f64) -> [f64; 7] {
@@ -148,7 +148,7 @@ fn what_does_not_fit_is_refused_by_name() {
     let error = |change: &dyn Fn(&mut Detections)| {
         let mut bad = good.clone();
         change(&mut bad);
-        evaluate(&bad, &good, &DetectionParams { protocol: Protocol::NuScenes }).unwrap_err().to_string()
+        evaluate(&bad, &good, &DetectionParams { protocol: Protocol::NuScenes, ..Default::default() }).unwrap_err().to_string()
     };
     for (told, wanted) in [
         (error(&|b| b.scores.clear()), "predictions: scores: expected 1 rows, as boxes, got 0 rows"),

@@ -42,6 +42,8 @@ pub struct Detections {
     pub states: Vec<BoxState>,
     /// LiDAR (and in nuScenes radar) points in the box; -1 is not known.
     pub num_points: Vec<i64>,
+    /// What was left out of the files, with counts.
+    pub warnings: Vec<String>,
 }
 
 /// A box in the image, in KITTI.
@@ -123,6 +125,7 @@ impl Detections {
             states: gather(&self.states, &rows),
             num_points: gather(&self.num_points, &rows),
             classes: self.classes,
+            warnings: self.warnings,
         }
     }
 }

@@ -76,10 +76,12 @@ impl<'a> Ascending<'a> {
         order.dedup_by(|later, first| times[*later] == times[*first]);
         let equal = times.len() - order.len();
         if falls > 0 {
-            warnings.push(format!("{name}: times do not ascend at {falls} places; poses are taken by time"));
+            let places = if falls == 1 { "place" } else { "places" };
+            warnings.push(format!("{name}: times do not ascend at {falls} {places}; poses are taken by time"));
         }
         if equal > 0 {
-            let told = format!("{name}: {equal} poses have the time of another");
+            let poses = if equal == 1 { "pose has" } else { "poses have" };
+            let told = format!("{name}: {equal} {poses} the time of another");
             warnings.push(format!("{told}; the first of each time is taken"));
         }
         let sorted = memory::collect(order.iter().map(|&at| times[at]))?;

@@ -64,7 +64,9 @@ fn errors_are_those_of_others() {
                 got.push(scale);
                 near(&got, &of(&format!("alignment_{alignment}")), 1e-8, &what);
             }
-            assert!(found.warnings.is_empty(), "{what}: {:?}", found.warnings);
+            // Times that are off by up to 12 ms leave some poses without a partner.
+            let is_known = |told: &String| told.contains("have a partner within 0.01 s");
+            assert!(found.warnings.iter().all(is_known), "{what}: {:?}", found.warnings);
             near(&list(&found.absolute.translation), &of(&format!("ape_translation_{alignment}")), 1e-9, &what);
             near(&list(&found.absolute.rotation.unwrap()), &of(&format!("ape_rotation_{alignment}")), 1e-9, &what);
             let wanted = [of(&format!("rpe_frames_{alignment}")), of(&format!("rpe_metres_{alignment}"))].concat();
@@ -237,8 +239,8 @@ fn equal_times_and_times_out_of_order_are_told_and_taken() {
     assert_eq!(
         found.warnings,
         [
-            "estimate: times do not ascend at 1 places; poses are taken by time",
-            "estimate: 1 poses have the time of another; the first of each time is taken"
+            "estimate: times do not ascend at 1 place; poses are taken by time",
+            "estimate: 1 pose has the time of another; the first of each time is taken"
         ]
     );
 }

@@ -69,7 +69,7 @@ pub(crate) fn evaluate_detections<'py>(
     protocol: &str,
     compare: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let params = DetectionParams { protocol: named(protocol, "protocol")? };
+    let params = DetectionParams { protocol: named(protocol, "protocol")?, ..Default::default() };
     let truth = Given::new(truth, "truth", params.protocol, None)?;
     let found = Given::new(predictions, "predictions", params.protocol, Some(&truth))?;
     let other = compare.map(|other| Given::new(other, "compare", params.protocol, Some(&truth))).transpose()?;

@@ -40,7 +40,7 @@ pub(crate) struct DetectionsArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let params = DetectionParams { protocol: args.protocol };
+    let params = DetectionParams { protocol: args.protocol, ..Default::default() };
     let files: Vec<&Path> = [&args.predictions, &args.truth].into_iter().chain(&args.compare).map(|f| &**f).collect();
     let drawn = args.visualize.as_deref();
     drawn.map_or(Ok(()), |path| plan_file("--visualize", path, &["html", "png", "gif"], &files).map(drop))?;
