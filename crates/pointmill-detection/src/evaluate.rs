@@ -106,9 +106,8 @@ pub fn evaluate_watched(
         (Protocol::Argoverse2, _) => argoverse::reason(sides, side, row),
         _ => kitti::reason(sides, side, row),
     };
-    let told = [("predictions", predictions), ("truth", truth)].map(|(name, of)| {
-        of.warnings.iter().map(move |told| format!("{name}: {told}")).collect::<Vec<_>>()
-    });
+    let told = [("predictions", predictions), ("truth", truth)]
+        .map(|(name, of)| of.warnings.iter().map(move |told| format!("{name}: {told}")).collect::<Vec<_>>());
     report.warnings = told.into_iter().flatten().collect();
     report.warnings.extend(filters::warnings(params.protocol, sides, &reason, watch));
     Ok(report)

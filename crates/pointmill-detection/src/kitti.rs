@@ -210,13 +210,7 @@ fn of_class(
     let is_found = |row| is_one(predictions, row, class) || Level::Easy.is_small(&predictions.image[row]);
     let found = ClassRows::of(predictions, frames, 0, is_found)?;
     let wanted = ClassRows::of(truth, frames, 1, |row| is_one(truth, row, class) || is_one(truth, row, neighbour))?;
-    let regions = ClassRows::of_class(truth, frames, 1, DONT_CARE)?;
-    let in_region = |frame: usize, row: usize| {
-        let image = &predictions.image[row];
-        let region = |place: usize| &truth.image[regions.rows[place] as usize];
-        metric == Metric::Bbox
-            && regions.frame(frame).any(|place| intersection(image, region(place)) / area(image) > threshold)
-    };
+    let of_regions = ClassRows::of_class(truth, frames, 1, DONT_CARE)?;
     let all_sides = Sides { sides: [predictions, truth], metric, threshold, budget, watch };
     let mut rows: Vec<Frame> = room(frames.count)?;
     for frame in 0..frames.count {
@@ -226,15 +220,14 @@ fn of_class(
             collect(rows.frame(frame).map(|place| (row(place), is_one(of, row(place), class))))
         };
         let sides = [rows_of(&found, predictions)?, rows_of(&wanted, truth)?];
-        let regions = collect(sides[0].iter().map(|&(row, _)| {
-            watch();
-            in_region(frame, row)
-        }))?;
+        let regions = of_regions.frame(frame).filter(|_| metric == Metric::Bbox);
+        let regions = collect(regions.map(|place| truth.image[of_regions.rows[place] as usize]))?;
+        let in_region = in_regions(&sides[0], &regions, predictions, threshold, watch)?;
         let name = || {
             let of = frames.numbers[0].iter().position(|&number| number == frame);
             format!("frame `{}`", of.map_or("", |of| &predictions.frames[of]))
         };
-        rows.push(all_sides.frame(&name, sides, regions)?);
+        rows.push(all_sides.frame(&name, sides, in_region)?);
     }
     let all = [ClassRows::of_class(predictions, frames, 0, class)?, ClassRows::of_class(truth, frames, 1, class)?];
     let of_level = |&level: &Level| -> Result<AveragePrecision> {
@@ -280,6 +273,29 @@ fn of_class(
         })
     };
     Level::ALL.iter().map(of_level).collect()
+}
+
+/// Whether each prediction lies in one of the regions by more than the threshold.
+fn in_regions(
+    found: &[(usize, bool)],
+    regions: &[ImageBox],
+    predictions: &Detections,
+    threshold: f64,
+    watch: Watch<'_>,
+) -> Result<Vec<bool>> {
+    let rectangles = collect(regions.iter().map(|region| region.corners))?;
+    let tree = Rectangles::new(&rectangles)?;
+    let mut inside = filled(false, found.len())?;
+    for (&(row, _), inside) in found.iter().zip(&mut inside) {
+        watch();
+        let image = &predictions.image[row];
+        let mut meet = |at: usize| {
+            *inside |= intersection(image, &regions[at]) / area(image) > threshold;
+            Ok(())
+        };
+        tree.meeting(&image.corners, &mut meet)?;
+    }
+    Ok(inside)
 }
 
 /// Matches the rows of frames at a level.

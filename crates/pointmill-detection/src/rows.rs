@@ -1,7 +1,7 @@
 //! The rows of a class, frame by frame.
 
-use crate::report::{Fate, RowFate};
 use crate::memory::{Result, collect, filled, push};
+use crate::report::{Fate, RowFate};
 use pointmill_io::detections::Detections;
 use std::ops::Range;
 

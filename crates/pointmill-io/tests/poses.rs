@@ -45,7 +45,14 @@ fn every_format_is_found_by_its_numbers() {
     let tum =
         read(&path, b"# time x y z qx qy qz qw\n-1.5 7 8 -9.5 0 0 0 1\n1403636579.7635555 0 0 0 0 0 0 -1\n", None)
             .unwrap();
-    assert_eq!(tum, Poses { poses: vec![moved, Pose::IDENTITY], times: Some(vec![-1.5, 1_403_636_579.763_555_5]), ..Poses::default() });
+    assert_eq!(
+        tum,
+        Poses {
+            poses: vec![moved, Pose::IDENTITY],
+            times: Some(vec![-1.5, 1_403_636_579.763_555_5]),
+            ..Poses::default()
+        }
+    );
 }
 
 #[test]
@@ -143,12 +150,17 @@ fn euroc_is_read_by_its_header_and_never_taken_for_tum() {
         1403636580838555600";
     for (text, format, told) in [
         (eight.to_owned(), None, format!("BadValue {tum}")),
-        (format!("{EUROC}\n{eight},1"), None, "ShapeMismatch line 2: expected 8 numbers, as the header names, got 9".into()),
+        (
+            format!("{EUROC}\n{eight},1"),
+            None,
+            "ShapeMismatch line 2: expected 8 numbers, as the header names, got 9".into(),
+        ),
         (format!("{eight}{rest}\n{eight}"), None, "ShapeMismatch line 2: expected 17 numbers (euroc), got 8".into()),
         (
             format!("{}\n1403636580.83,0,0,0,1,0,0,0", EUROC.replace("timestamp", "timestamp [ns]")),
             None,
-            "BadValue line 2: expected whole nanoseconds, or [s] behind the time in the header, got 1403636580.83".into(),
+            "BadValue line 2: expected whole nanoseconds, or [s] behind the time in the header, got 1403636580.83"
+                .into(),
         ),
     ] {
         assert_eq!(read(&path, text.as_bytes(), format), Err(told), "{text}");
@@ -189,7 +201,8 @@ fn what_would_not_be_read_is_not_written() {
         (Some(vec![1.0, 1.0]), "times: expected finite times that ascend, got 1 as time 1"),
         (Some(vec![f64::NAN, 1.0]), "times: expected finite times that ascend, got NaN as time 0"),
     ] {
-        let e = write_poses(&path, &Poses { poses: poses.clone(), times, ..Poses::default() }, PoseFormat::Tum).unwrap_err();
+        let e = write_poses(&path, &Poses { poses: poses.clone(), times, ..Poses::default() }, PoseFormat::Tum)
+            .unwrap_err();
         assert_eq!(e.class(), "InvalidArgument");
         assert!(e.to_string().ends_with(told), "{e}");
     }
@@ -206,7 +219,8 @@ fn what_would_not_be_read_is_not_written() {
 #[test]
 fn names_decide_which_column_is_what() {
     let (_folder, path) = scratch();
-    let [x, y, z, qx, qy, qz, qw] = ["4.688319", "-1.786938", "0.783338", "-0.153029", "-0.827383", "-0.082152", "0.534108"];
+    let [x, y, z, qx, qy, qz, qw] =
+        ["4.688319", "-1.786938", "0.783338", "-0.153029", "-0.827383", "-0.082152", "0.534108"];
     let value = |word: &str| word.parse::<f64>().unwrap();
     let pose = Pose::from_quaternion([x, y, z].map(value), [qx, qy, qz, qw].map(value)).unwrap();
     let wanted = |times: Option<f64>, warnings: &[PoseWarning]| Poses {
@@ -227,9 +241,17 @@ fn names_decide_which_column_is_what() {
         ("# timestamp tx ty tz qw qx qy qz", format!("{seconds} {}", first_w.replace(',', " ")), wanted(time, &[])),
         ("timestamp,tx,ty,tz,qw,qx,qy,qz", format!("{seconds},{first_w}"), wanted(time, &[])),
         ("num t x y z qx qy qz qw", format!("7 {seconds} {}", last_w.replace(',', " ")), wanted(time, &[])),
-        ("\"time_ns\";\"pos.x\";\"pos.y\";\"pos.z\";\"q.w\";\"q.x\";\"q.y\";\"q.z\"", format!("{nanoseconds};{}", first_w.replace(',', ";")), wanted(time, &[])),
+        (
+            "\"time_ns\";\"pos.x\";\"pos.y\";\"pos.z\";\"q.w\";\"q.x\";\"q.y\";\"q.z\"",
+            format!("{nanoseconds};{}", first_w.replace(',', ";")),
+            wanted(time, &[]),
+        ),
         ("#sec,nsec,x,y,z,qx,qy,qz,qw", format!("1403636580,500000000,{last_w}"), wanted(time, &[])),
-        ("header.stamp.secs\theader.stamp.nsecs\tpx\tpy\tpz\trx\try\trz\trw", format!("1403636580\t500000000\t{}", last_w.replace(',', "\t")), wanted(time, &[])),
+        (
+            "header.stamp.secs\theader.stamp.nsecs\tpx\tpy\tpz\trx\try\trz\trw",
+            format!("1403636580\t500000000\t{}", last_w.replace(',', "\t")),
+            wanted(time, &[]),
+        ),
         (
             "%time,field.header.seq,field.header.stamp,field.header.frame_id,field.pose.pose.position.x,\
             field.pose.pose.position.y,field.pose.pose.position.z,field.pose.pose.orientation.x,\
@@ -238,18 +260,29 @@ fn names_decide_which_column_is_what() {
             format!("9,1,{nanoseconds},4,{last_w},0,1"),
             wanted(time, digits),
         ),
-        ("qw,qx,qy,qz,x [m],y [m],z [m],stamp [ms],frame", format!("{qw},{qx},{qy},{qz},{x},{y},{z},1403636580500,odom"), wanted(time, &[])),
+        (
+            "qw,qx,qy,qz,x [m],y [m],z [m],stamp [ms],frame",
+            format!("{qw},{qx},{qy},{qz},{x},{y},{z},1403636580500,odom"),
+            wanted(time, &[]),
+        ),
         ("x,y,z,qw,qx,qy,qz", first_w.clone(), wanted(None, &[PoseWarning::NoTimes])),
         ("x,y,z,qw,qx,qy,qz,label", format!("{first_w},"), wanted(None, &[PoseWarning::NoTimes])),
         // Comments that only mean the usual order.
-        ("# ground truth\n# format: timestamp tx ty tz qx qy qz qw (Hamilton)", format!("{seconds} {}", last_w.replace(',', " ")), wanted(time, &[])),
+        (
+            "# ground truth\n# format: timestamp tx ty tz qx qy qz qw (Hamilton)",
+            format!("{seconds} {}", last_w.replace(',', " ")),
+            wanted(time, &[]),
+        ),
         ("# time x y z q1 q2 q3 q4", format!("{seconds},{last_w}"), wanted(time, &[])),
         (EUROC, format!("{seconds},{first_w}"), wanted(time, &[PoseWarning::Seconds])),
     ] {
         let text = format!("{header}\n{line}\n");
         assert_eq!(read(&path, text.as_bytes(), None), Ok(wanted.clone()), "{text}");
         if wanted.warnings != [PoseWarning::NoTimes] {
-            assert!(pointmill_io::find_poses(&path, &Limits::default()).is_some() || !wanted.warnings.is_empty(), "{text}");
+            assert!(
+                pointmill_io::find_poses(&path, &Limits::default()).is_some() || !wanted.warnings.is_empty(),
+                "{text}"
+            );
         }
         // However it was saved.
         let units = text.encode_utf16().chain([10]).flat_map(u16::to_le_bytes);
@@ -263,17 +296,45 @@ fn names_decide_which_column_is_what() {
         }
     }
     for (header, line, told) in [
-        ("timestamp,x,y,z,roll,pitch,yaw", "1,0,0,0,0,0,0", "BadValue line 1: expected names with columns of a quaternion, such as qx, qy, qz and qw"),
+        (
+            "timestamp,x,y,z,roll,pitch,yaw",
+            "1,0,0,0,0,0,0",
+            "BadValue line 1: expected names with columns of a quaternion, such as qx, qy, qz and qw",
+        ),
         ("timestamp,x,y,z,qx,qy,qz", "1,0,0,0,0,0,0", "BadValue line 1: expected names with columns of a quaternion"),
-        ("timestamp,x,y,z,tx,ty,tz,qx,qy,qz,qw", "1,0,0,0,0,0,0,0,0,0,1", "BadValue line 1: expected names with one column each of x"),
+        (
+            "timestamp,x,y,z,tx,ty,tz,qx,qy,qz,qw",
+            "1,0,0,0,0,0,0,0,0,0,1",
+            "BadValue line 1: expected names with one column each of x",
+        ),
         ("time,t,x,y,z,qx,qy,qz,qw", "1,1,0,0,0,0,0,0,1", "line 2"),
-        ("a,b,c", "1,2,3", "BadValue line 1: expected numbers, or names that tell a time, x, y, z and qx, qy, qz, qw, got `a,b,c`"),
-        ("#timestamp,qx,qy,qz,qw,x,y,z", "1,0,0,0,1,0,0", "ShapeMismatch line 2: expected 8 numbers, as the header names, got 7"),
-        ("timestamp,x,y,z,qx,qy,qz,qw", "1,0,0,0,0,0,0", "ShapeMismatch line 2: expected 8 values, as the header names, got 7"),
+        (
+            "a,b,c",
+            "1,2,3",
+            "BadValue line 1: expected numbers, or names that tell a time, x, y, z and qx, qy, qz, qw, got `a,b,c`",
+        ),
+        (
+            "#timestamp,qx,qy,qz,qw,x,y,z",
+            "1,0,0,0,1,0,0",
+            "ShapeMismatch line 2: expected 8 numbers, as the header names, got 7",
+        ),
+        (
+            "timestamp,x,y,z,qx,qy,qz,qw",
+            "1,0,0,0,0,0,0",
+            "ShapeMismatch line 2: expected 8 values, as the header names, got 7",
+        ),
         ("timestamp,x,y,z,qx,qy,qz,qw", "1,0,0,,0,0,0,1", "BadValue line 2: expected a number, got nothing"),
         ("timestamp [mm],x [mm],y,z,qx,qy,qz,qw", "1,0,0,0,0,0,0,1", "BadValue line 1"),
-        ("sec,nsec,x,y,z,qx,qy,qz,qw", "1,5000000000,0,0,0,0,0,0,1", "BadValue line 2: expected nanoseconds from 0 to 999999999"),
-        ("timestamp,x,y,z,qx,qy,qz,qw", "1403636580500000,0,0,0,0,0,0,1", "BadValue pose 0: time: expected times of seconds"),
+        (
+            "sec,nsec,x,y,z,qx,qy,qz,qw",
+            "1,5000000000,0,0,0,0,0,0,1",
+            "BadValue line 2: expected nanoseconds from 0 to 999999999",
+        ),
+        (
+            "timestamp,x,y,z,qx,qy,qz,qw",
+            "1403636580500000,0,0,0,0,0,0,1",
+            "BadValue pose 0: time: expected times of seconds",
+        ),
     ] {
         match read(&path, format!("{header}\n{line}\n").as_bytes(), None) {
             Err(e) => assert!(e.starts_with(told), "{header}: {e}"),
@@ -313,12 +374,18 @@ fn what_was_decided_is_said_once_with_a_count() {
         ("# timestamp x y z\n0 1 2 3\n".into(), 1, true),
     ] {
         let found = with(&text, true).unwrap();
-        assert_eq!((found.poses.len(), found.times.is_some(), found.positions_only), (count, has_times, true), "{text}");
+        assert_eq!(
+            (found.poses.len(), found.times.is_some(), found.positions_only),
+            (count, has_times, true),
+            "{text}"
+        );
         assert_eq!(found.warnings, [PoseWarning::PositionsOnly]);
         let e = with(&text, false).unwrap_err();
         assert!(e.contains("positions alone; pointmill evaluate compares those"), "{e}");
         assert!(pointmill_io::find_poses(&path, &Limits::default()).is_none());
-        assert!(write_poses(&path, &found, PoseFormat::Kitti).unwrap_err().to_string().ends_with("got positions alone"));
+        assert!(
+            write_poses(&path, &found, PoseFormat::Kitti).unwrap_err().to_string().ends_with("got positions alone")
+        );
     }
     assert!(!with("1 0 0 7\n0 1 0 8\n0 0 1 -9.5\n0 0 0 1", true).unwrap().positions_only);
     assert!(!with("1 2 3\n0 0 0.1\n", true).unwrap().positions_only);

@@ -6,7 +6,9 @@ use crate::errors::{file, value};
 use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill_io::{PoseFormat, PoseOptions, Poses};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::path::PathBuf;
 
 /// Read the poses of a file.
@@ -44,7 +46,8 @@ pub(crate) fn read_poses(
 ) -> PyResult<(Py<PyAny>, Option<Py<PyAny>>)> {
     let format = format.map(|word| named::<PoseFormat>(word, "format")).transpose()?;
     let options = PoseOptions { format, ..PoseOptions::default() };
-    let Poses { poses, times, warnings, .. } = detached(py, || pointmill_io::read_poses(&path, &options)).map_err(file)?;
+    let Poses { poses, times, warnings, .. } =
+        detached(py, || pointmill_io::read_poses(&path, &options)).map_err(file)?;
     for told in warnings {
         let told = CString::new(format!("{}: {told}", path.display())).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &told, 1)?;

@@ -80,11 +80,7 @@ fn relative<'py>(py: Python<'py>, one: &library::Relative) -> PyResult<Bound<'py
     errors(fields, &one.errors)?.of(&RELATIVE_ERRORS)
 }
 
-fn evaluation<'py>(
-    py: Python<'py>,
-    found: &library::Evaluation,
-    warnings: Vec<String>,
-) -> PyResult<Bound<'py, PyAny>> {
+fn evaluation<'py>(py: Python<'py>, found: &library::Evaluation, warnings: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
     let numbers = |of: fn(&library::Frame) -> f64| PyArray1::from_iter(py, found.frames.iter().map(of));
     let indices =
         |of: fn(&library::Frame) -> usize| PyArray1::from_iter(py, found.frames.iter().map(|frame| of(frame) as i64));

@@ -57,6 +57,11 @@ pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Fa
         Some(path) => Some((path, plan_file("--plot", path, &["svg", "png", "html"], &files)?)),
         None => None,
     };
+    if let Some(folder) = files.into_iter().find(|path| path.is_dir()) {
+        let way = "3D boxes are compared by pointmill evaluate detections PRED TRUTH --protocol P";
+        let message = format!("evaluate: expected two files of poses, got the folder {}; {way}", shown(folder));
+        return Err(Failure::Usage(message));
+    }
     let run = || Run::new(COMMAND, None);
     let [estimate, truth] = files.map(shown);
     let begin = Begin {

@@ -58,7 +58,8 @@ impl Draft {
         if self.scaled > 0 {
             warnings.push(PoseWarning::Normalized { count: self.scaled, length: self.length });
         }
-        let mut out = Poses { poses: self.poses, times: self.times, warnings, positions_only: columns.rotation.is_none() };
+        let mut out =
+            Poses { poses: self.poses, times: self.times, warnings, positions_only: columns.rotation.is_none() };
         let Poses { poses, times: Some(times), warnings, .. } = &mut out else { return Ok(out) };
         let (per_second, told) = columns.per_second(times).map_err(|at| {
             let wanted = "times of seconds up to 1e11 or of nanoseconds with 18 or 19 digits, or the unit behind the \

@@ -87,7 +87,9 @@ impl Found {
         }
         let has_w = !places(&|role| matches!(role, Role::Rotation(3, _))).is_empty();
         let of_rotation = |axis: usize| {
-            places(&|role| matches!(role, Role::Rotation(at, may_be_vector) if *at == axis && (has_w || !may_be_vector)))
+            places(
+                &|role| matches!(role, Role::Rotation(at, may_be_vector) if *at == axis && (has_w || !may_be_vector)),
+            )
         };
         let rotation = [0, 1, 2, 3].map(of_rotation);
         let unclear = |wanted: &str| Header::Unclear(wanted.into(), excerpt(line));
@@ -184,7 +186,8 @@ fn role(name: &str) -> Option<Role> {
     }
     // The longest words say it, wherever they are; a letter only where it begins the name or is all of it.
     let known = |word: &&&str| POSITION.contains(*word) || ROTATION.contains(*word);
-    let kind = words.iter().rev().filter(|word| word.len() > 1).find(known).or_else(|| words.first().filter(|w| known(w)));
+    let kind =
+        words.iter().rev().filter(|word| word.len() > 1).find(known).or_else(|| words.first().filter(|w| known(w)));
     let kind = *kind?;
     if POSITION.contains(&kind) { position() } else { Some(Role::Rotation(axis, kind == "r")) }
 }
