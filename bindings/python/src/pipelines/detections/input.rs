@@ -61,7 +61,9 @@ impl Given {
         }
         let rows = self.boxes.splits.windows(2).map(|rows| rows[1] - rows[0]);
         let mut counts: BTreeMap<String, usize> = self.boxes.frames.drain(..).zip(rows).collect();
-        other.boxes.frames.iter().for_each(|frame| drop(counts.entry(frame.clone()).or_default()));
+        for frame in &other.boxes.frames {
+            counts.entry(frame.clone()).or_default();
+        }
         let ends = counts.values().scan(0, |end, n| {
             *end += n;
             Some(*end)
