@@ -136,7 +136,7 @@ fn what_is_wrong_in_nuscenes_is_named_with_its_box() {
         (nuscenes("{} x").unwrap_err(), "BadValue line 1, column 4: expected JSON"),
         (
             nuscenes(r#"{"results": {}, "results": {}}"#).unwrap_err(),
-            "BadValue line 1, column 26: expected JSON with the boxes of samples, got `results` twice",
+            "BadValue line 1, column 25: expected JSON with the boxes of samples, got `results` twice",
         ),
         (nuscenes(r#"{"b": [], "b": []}"#).unwrap_err(), "BadValue samples: expected each once, got 1 of them twice"),
     ] {
