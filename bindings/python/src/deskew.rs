@@ -55,7 +55,8 @@ pub(crate) fn deskew(
     times: &Bound<'_, PyAny>,
     index: usize,
 ) -> PyResult<Py<PyAny>> {
-    let known = Poses { poses: poses::poses(poses, "poses")?.0, times: Some(poses::row(times, "times")?) };
+    let known =
+        Poses { poses: poses::poses(poses, "poses")?.0, times: Some(poses::row(times, "times")?), ..Poses::default() };
     let ascend = known.times.iter().flatten().is_sorted_by(|a, b| a < b);
     if !ascend || known.times.iter().flatten().count() != known.poses.len() {
         let expected = format!("{} times that ascend", known.poses.len());

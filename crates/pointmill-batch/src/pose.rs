@@ -1,16 +1,18 @@
 //! Poses from text files.
 
+use crate::stderr;
 use pointmill::Pose;
 use pointmill_io::{Detail, IoError, PoseOptions, read_poses};
 use std::path::Path;
 
 /// Reads the poses of a file, of which there is at least one.
 pub fn read(path: &Path) -> Result<Vec<Pose>, IoError> {
-    let poses = read_poses(path, &PoseOptions::default())?.poses;
-    if poses.is_empty() {
+    let read = read_poses(path, &PoseOptions::default())?;
+    read.warnings.iter().for_each(|told| stderr::warning(format_args!("{}: {told}", path.display())));
+    if read.poses.is_empty() {
         return Err(IoError::BadValue(Detail::new(path, "text", "one pose or more", "none")));
     }
-    Ok(poses)
+    Ok(read.poses)
 }
 
 /// Reads the one pose of a file.

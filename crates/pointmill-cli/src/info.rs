@@ -263,11 +263,12 @@ impl Info {
         }
         if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
             let (found, read_ms) = timed(|| Ok::<_, IoError>(find_poses(path, &self.options.limits)))?;
-            if let Some((format, Poses { poses, times })) = found {
+            if let Some((format, Poses { poses, times, warnings, .. })) = found {
                 let times = times.and_then(|times| Some([*times.first()?, *times.last()?]));
                 let poses = Some(PoseFile { count: poses.len(), kind: format.as_str(), times });
                 let of = Row { format: "poses", cloud: None, topics: None, poses };
-                return Ok((of, read_ms, Notes::default()));
+                let warnings = warnings.iter().map(ToString::to_string).collect();
+                return Ok((of, read_ms, Notes { warnings, salvaged: None }));
             }
         }
         let (scan, read_ms) = self.inputs.read(source)?;

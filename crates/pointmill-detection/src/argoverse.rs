@@ -2,6 +2,8 @@
 
 use crate::curve::{cumulated, interpolate, mean, recalls};
 use crate::evaluate::Protocol;
+use crate::filters::Reason;
+use crate::memory::{Result, Watch, collect, filled, push};
 use crate::report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Metric, RowFate};
 use crate::rows::{ClassRows, Frames, hit};
 use pointmill_io::detections::Detections;
@@ -9,7 +11,7 @@ use rayon::prelude::*;
 use std::f64::consts::PI;
 
 /// The classes that are evaluated.
-const CLASSES: [&str; 26] = [
+pub(crate) const CLASSES: [&str; 26] = [
     "ARTICULATED_BUS",
     "BICYCLE",
     "BICYCLIST",
@@ -48,13 +50,14 @@ const MOST: usize = 100;
 /// The errors of a class of which nothing was found: metres, overlap, radians.
 const WORST: [f64; 3] = [2.0, 1.0, PI];
 
-pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames) -> DetectionReport {
-    let found: Vec<_> = CLASSES.par_iter().map(|class| of_class(sides, frames, class)).collect();
+pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames, watch: Watch<'_>) -> Result<DetectionReport> {
+    let found = CLASSES.par_iter().map(|class| of_class(sides, frames, class, watch));
+    let found = found.collect::<Result<Vec<_>>>()?;
     let (precisions, classes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     let over = |value: fn(&ClassErrors) -> Option<f64>| {
         Some(mean(&classes.iter().filter_map(value).collect::<Vec<_>>())).filter(|mean| !mean.is_nan())
     };
-    DetectionReport {
+    Ok(DetectionReport {
         protocol: Protocol::Argoverse2,
         frames: frames.count,
         mean_ap: over(|class| Some(class.ap)),
@@ -68,6 +71,19 @@ pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames) -> DetectionRep
         cds: over(|class| class.cds),
         precisions: precisions.into_iter().flatten().collect(),
         classes,
+        warnings: vec![],
+    })
+}
+
+/// Why a row of a side does not count.
+pub(crate) fn reason(sides: [&Detections; 2], side: usize, row: usize) -> Option<Reason> {
+    let of = sides[side];
+    if distance(&of.boxes[row], &[0.0; 7]) >= MAX_RANGE {
+        Some("150 m or farther from the vehicle")
+    } else if side == 1 && of.num_points[row] <= 0 {
+        Some("without a point of the LiDAR")
+    } else {
+        None
     }
 }
 
@@ -78,17 +94,19 @@ fn of_class(
     [predictions, truth]: [&Detections; 2],
     frames: &Frames,
     class: &'static str,
-) -> (Vec<AveragePrecision>, ClassErrors) {
-    let found = ClassRows::of_class(predictions, frames, 0, class);
-    let wanted = ClassRows::of_class(truth, frames, 1, class);
-    let order = found.by_score(&predictions.scores);
+    watch: Watch<'_>,
+) -> Result<(Vec<AveragePrecision>, ClassErrors)> {
+    let found = ClassRows::of_class(predictions, frames, 0, class)?;
+    let wanted = ClassRows::of_class(truth, frames, 1, class)?;
+    let order = found.by_score(&predictions.scores)?;
     let is_near = |row: &[f64; 7]| distance(row, &[0.0; 7]) < MAX_RANGE;
     let counts = |&row: &u32| is_near(&truth.boxes[row as usize]) && truth.num_points[row as usize] > 0;
-    let wanted_counts: Vec<bool> = wanted.rows.iter().map(counts).collect();
-    let (mut found_counts, mut of_frame) = (vec![false; found.rows.len()], vec![0; frames.count]);
-    let mut is_taken = vec![false; wanted.rows.len()];
+    let wanted_counts: Vec<bool> = collect(wanted.rows.iter().map(counts))?;
+    let (mut found_counts, mut of_frame) = (filled(false, found.rows.len())?, filled(0, frames.count)?);
+    let mut is_taken = filled(false, wanted.rows.len())?;
     let mut pairs: Vec<Pair> = vec![];
     for &place in &order {
+        watch();
         let (frame, row) = (found.frames[place], &predictions.boxes[found.rows[place] as usize]);
         if of_frame[frame] == MOST || !is_near(row) {
             continue;
@@ -105,24 +123,25 @@ fn of_class(
         // A box that is taken is not left for the second nearest.
         if let Some((other, far)) = nearest.filter(|&(other, _)| !is_taken[other]) {
             is_taken[other] = true;
-            pairs.push((place, other, far));
+            push(&mut pairs, (place, other, far))?;
         }
     }
     let fate = |rows: &ClassRows, counts: &[bool], fate| {
-        let mut fates: Vec<RowFate> = rows.fates(fate);
+        let mut fates: Vec<RowFate> = rows.fates(fate)?;
         fates.iter_mut().zip(counts).filter(|(_, counts)| !**counts).for_each(|(row, _)| row.fate = Fate::Ignored);
-        fates
+        Ok::<_, pointmill_io::IoError>(fates)
     };
     let count = wanted_counts.iter().filter(|&&counts| counts).count() as f64;
-    let of_threshold = |threshold: f64| {
-        let mut found_fates = fate(&found, &found_counts, Fate::False);
-        let mut wanted_fates = fate(&wanted, &wanted_counts, Fate::Missed);
+    let of_threshold = |threshold: f64| -> Result<AveragePrecision> {
+        watch();
+        let mut found_fates = fate(&found, &found_counts, Fate::False)?;
+        let mut wanted_fates = fate(&wanted, &wanted_counts, Fate::Missed)?;
         for &(place, other, _) in pairs.iter().filter(|(_, _, far)| *far < threshold) {
             hit(&mut found_fates[place], &mut wanted_fates[other]);
         }
         let counted = order.iter().filter(|&&place| found_counts[place]);
-        let ap = average(counted.map(|&place| found_fates[place].fate == Fate::True), count);
-        AveragePrecision {
+        let ap = average(counted.map(|&place| found_fates[place].fate == Fate::True), count)?;
+        Ok(AveragePrecision {
             class,
             metric: Metric::Distance,
             threshold,
@@ -131,9 +150,9 @@ fn of_class(
             counts: Counts::of(&found_fates, &wanted_fates),
             predictions: found_fates,
             truth: wanted_fates,
-        }
+        })
     };
-    let precisions: Vec<_> = THRESHOLDS.iter().map(|&threshold| of_threshold(threshold)).collect();
+    let precisions: Vec<_> = THRESHOLDS.iter().map(|&threshold| of_threshold(threshold)).collect::<Result<_>>()?;
     let ap = mean(&precisions.iter().filter_map(|precision| precision.ap).collect::<Vec<_>>());
     let mut sums = ([0.0; 3], 0.0);
     for &(place, other, far) in pairs.iter().filter(|(_, _, far)| *far < THRESHOLDS[OF_ERRORS]) {
@@ -146,22 +165,22 @@ fn of_class(
     let goodness: [f64; 3] = std::array::from_fn(|i| 1.0 - errors[i] / WORST[i]);
     let [translation, scale, orientation] = errors.map(Some);
     let errors = Errors { translation, scale, orientation, ..Errors::default() };
-    (precisions, ClassErrors { class, ap, errors, cds: Some(ap * mean(&goodness)) })
+    Ok((precisions, ClassErrors { class, ap, errors, cds: Some(ap * mean(&goodness)) }))
 }
 
 /// The average precision of predictions in the order of their scores.
-fn average(is_true: impl Iterator<Item = bool>, count: f64) -> f64 {
-    let trues = cumulated(is_true);
+fn average(is_true: impl Iterator<Item = bool>, count: f64) -> Result<f64> {
+    let trues = cumulated(is_true)?;
     if trues.is_empty() || count == 0.0 {
-        return 0.0;
+        return Ok(0.0);
     }
-    let recall: Vec<f64> = trues.iter().map(|trues| trues / count).collect();
+    let recall: Vec<f64> = collect(trues.iter().map(|trues| trues / count))?;
     let ranks = (1..=trues.len()).map(|rank| rank as f64 + f64::EPSILON);
-    let mut precision: Vec<f64> = trues.iter().zip(ranks).map(|(trues, rank)| trues / rank).collect();
+    let mut precision: Vec<f64> = collect(trues.iter().zip(ranks).map(|(trues, rank)| trues / rank))?;
     for i in (1..precision.len()).rev() {
         precision[i - 1] = precision[i - 1].max(precision[i]);
     }
-    mean(&recalls().map(|x| interpolate(x, &recall, &precision, 0.0)).collect::<Vec<_>>())
+    Ok(mean(&recalls().map(|x| interpolate(x, &recall, &precision, 0.0)).collect::<Vec<_>>()))
 }
 
 fn distance(a: &[f64; 7], b: &[f64; 7]) -> f64 {

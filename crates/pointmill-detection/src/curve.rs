@@ -1,5 +1,7 @@
 //! Curves of precision over recall.
 
+use crate::memory::{Result, collect};
+
 /// The value at `x` of the line through points whose `xs` ascend, not strictly: of points at one `x`
 /// the last counts. Before the first point it is the first value; behind the last `right`.
 ///
@@ -32,13 +34,11 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// For each prediction, in the order of scores, how many so far are true.
-pub(crate) fn cumulated(is_true: impl Iterator<Item = bool>) -> Vec<f64> {
-    is_true
-        .scan(0.0, |sum, is_true| {
-            *sum += f64::from(u8::from(is_true));
-            Some(*sum)
-        })
-        .collect()
+pub(crate) fn cumulated(is_true: impl Iterator<Item = bool>) -> Result<Vec<f64>> {
+    collect(is_true.scan(0.0, |sum, is_true| {
+        *sum += f64::from(u8::from(is_true));
+        Some(*sum)
+    }))
 }
 
 #[cfg(test)]

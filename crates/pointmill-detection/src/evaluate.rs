@@ -2,10 +2,10 @@
 
 use crate::report::DetectionReport;
 use crate::rows::Frames;
-use crate::{argoverse, kitti, nuscenes};
+use crate::{argoverse, filters, kitti, nuscenes};
 use pointmill_core::names;
 use pointmill_io::detections::Detections;
-use pointmill_io::{Detail, IoError};
+use pointmill_io::{Detail, IoError, Limits};
 
 /// Whose rules an evaluation follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,10 +23,19 @@ pub enum Protocol {
 names!(Protocol { KittiR40 = "kitti", KittiR11 = "kitti-r11", NuScenes = "nuscenes", Argoverse2 = "av2" });
 
 /// What [`evaluate`] does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetectionParams {
     /// Whose rules it follows.
     pub protocol: Protocol,
+    /// The most bytes of memory for pairs of boxes that overlap, which may be many more than boxes;
+    /// default 16 GiB, `None` for any number.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for DetectionParams {
+    fn default() -> Self {
+        Self { protocol: Protocol::default(), max_memory: Limits::default().max_memory }
+    }
 }
 
 /// Compares predictions with the truth.
@@ -46,11 +55,27 @@ pub struct DetectionParams {
 /// # Errors
 /// [`IoError::InvalidArgument`]: columns of different lengths, an index out of range, a number that is
 /// not finite, a column that the protocol needs and a side lacks; for nuScenes frames that are not the
-/// same on both sides, and more than 500 predictions of a frame.
+/// same on both sides, none at all, and more than 500 predictions of a frame.
+/// [`IoError::LimitExceeded`]: for KITTI more than 2^20 pairs of boxes of a frame that overlap, or more
+/// memory for them than [`DetectionParams::max_memory`]. [`IoError::OutOfMemory`].
 pub fn evaluate(
     predictions: &Detections,
     truth: &Detections,
     params: &DetectionParams,
+) -> Result<DetectionReport, IoError> {
+    evaluate_watched(predictions, truth, params, &|| {})
+}
+
+/// [`evaluate`], which calls `watch` from all its threads between parts of its work that take some
+/// milliseconds at most. A `watch` that unwinds ends the work.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_watched(
+    predictions: &Detections,
+    truth: &Detections,
+    params: &DetectionParams,
+    watch: &(dyn Fn() + Sync),
 ) -> Result<DetectionReport, IoError> {
     let sides = [predictions, truth];
     for (side, name) in sides.into_iter().zip(["predictions", "truth"]) {
@@ -66,10 +91,24 @@ pub fn evaluate(
             return Err(IoError::InvalidArgument(Detail::new(name, column, expected, "none")));
         }
     }
-    let frames = Frames::of(sides);
-    match params.protocol {
-        Protocol::KittiR40 | Protocol::KittiR11 => Ok(kitti::evaluate(sides, &frames, params.protocol)),
-        Protocol::NuScenes => nuscenes::evaluate(sides, &frames),
-        Protocol::Argoverse2 => Ok(argoverse::evaluate(sides, &frames)),
-    }
+    let frames = Frames::of(sides)?;
+    watch();
+    let (mut report, far) = match params.protocol {
+        Protocol::KittiR40 | Protocol::KittiR11 => (kitti::evaluate(sides, &frames, params, watch)?, None),
+        Protocol::NuScenes => {
+            let far = [nuscenes::distances(sides, 0, &frames)?, nuscenes::distances(sides, 1, &frames)?];
+            (nuscenes::evaluate(sides, &frames, &far, watch)?, Some(far))
+        }
+        Protocol::Argoverse2 => (argoverse::evaluate(sides, &frames, watch)?, None),
+    };
+    let reason = |side: usize, row: usize| match (params.protocol, &far) {
+        (Protocol::NuScenes, Some(far)) => nuscenes::reason(sides, far, side, row),
+        (Protocol::Argoverse2, _) => argoverse::reason(sides, side, row),
+        _ => kitti::reason(sides, side, row),
+    };
+    let told = [("predictions", predictions), ("truth", truth)]
+        .map(|(name, of)| of.warnings.iter().map(move |told| format!("{name}: {told}")).collect::<Vec<_>>());
+    report.warnings = told.into_iter().flatten().collect();
+    report.warnings.extend(filters::warnings(params.protocol, sides, &reason, watch));
+    Ok(report)
 }

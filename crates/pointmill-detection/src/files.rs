@@ -9,13 +9,22 @@ use std::path::Path;
 /// Feather.
 ///
 /// `truth` is where the truth lies if `path` has predictions: of KITTI both must have the same files.
+/// Where it is none, `path` has the truth: if all its scores are -1, as nuScenes' devkit writes them,
+/// they become 1.
 ///
 /// # Errors
 /// What [`read_kitti`], [`read_nuscenes`] and [`read_argoverse`] refuse; a file that only one of two
 /// folders of KITTI has.
 pub fn read(path: &Path, truth: Option<&Path>, protocol: Protocol, limits: &Limits) -> Result<Detections, IoError> {
     match protocol {
-        Protocol::NuScenes => read_nuscenes(path, limits),
+        Protocol::NuScenes => {
+            let mut boxes = read_nuscenes(path, limits)?;
+            // The devkit gives the score -1 to boxes of the truth, which have none.
+            if truth.is_none() && boxes.scores.iter().all(|&score| score.total_cmp(&-1.0).is_eq()) {
+                boxes.scores.fill(1.0);
+            }
+            Ok(boxes)
+        }
         Protocol::Argoverse2 => read_argoverse(path, limits),
         Protocol::KittiR40 | Protocol::KittiR11 => {
             truth.map_or(Ok(()), |truth| check_same_kitti_files(path, truth))?;

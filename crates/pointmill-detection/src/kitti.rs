@@ -1,15 +1,20 @@
 //! KITTI's object benchmark, as `evaluate_object.cpp` of its devkit, with 11 or 40 recalls.
 
 use crate::curve::mean;
-use crate::evaluate::Protocol;
+use crate::evaluate::{DetectionParams, Protocol};
+use crate::filters::Reason;
+use crate::memory::{Result, Watch, collect, filled, push, room};
+use crate::rectangles::{Rectangle, Rectangles};
 use crate::report::{AveragePrecision, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};
 use crate::rows::{ClassRows, Frames};
 use pointmill_core::boxes::{iou_bev, iou_volume};
 use pointmill_io::detections::{Detections, ImageBox};
+use pointmill_io::{Detail, IoError};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The classes, the least overlap of a match, and the class whose boxes count neither way.
-const CLASSES: [(&str, f64, &str); 3] =
+pub(crate) const CLASSES: [Class; 3] =
     [("Car", 0.7, "Van"), ("Pedestrian", 0.5, "Person_sitting"), ("Cyclist", 0.5, "")];
 /// Regions of the image in which labels are not complete.
 const DONT_CARE: &str = "DontCare";
@@ -43,14 +48,37 @@ fn height_of(image: &ImageBox) -> f64 {
     image.corners[3] - image.corners[1]
 }
 
-pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames, protocol: Protocol) -> DetectionReport {
+/// Why a row of a side does not count at the moderate level.
+pub(crate) fn reason(sides: [&Detections; 2], side: usize, row: usize) -> Option<Reason> {
+    let image = &sides[side].image[row];
+    let [height, occlusion, truncation] = Level::Moderate.bounds();
+    if (side == 0 && Level::Moderate.is_small(image)) || (side == 1 && height_of(image) <= height) {
+        Some("lower than 25 pixels in the image")
+    } else if side == 1 && image.occlusion > occlusion {
+        Some("largely occluded")
+    } else if side == 1 && image.truncation > truncation {
+        Some("truncated by more than 30 %")
+    } else {
+        None
+    }
+}
+
+pub(crate) fn evaluate(
+    sides: [&Detections; 2],
+    frames: &Frames,
+    params: &DetectionParams,
+    watch: Watch<'_>,
+) -> Result<DetectionReport> {
+    let protocol = params.protocol;
+    let most = params.max_memory.unwrap_or(u64::MAX);
+    let budget = Budget { most, left: AtomicU64::new(most) };
     let cases: Vec<_> =
         CLASSES.into_iter().flat_map(|class| Metric::ALL[..3].iter().map(move |&metric| (class, metric))).collect();
-    let found = cases.par_iter().map(|&(class, metric)| of_class(sides, frames, protocol, class, metric));
-    let precisions: Vec<AveragePrecision> = found.collect::<Vec<_>>().into_iter().flatten().collect();
+    let found = cases.par_iter().map(|&case| of_class(sides, frames, protocol, case, (&budget, watch)));
+    let precisions: Vec<AveragePrecision> = found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let moderate = |of: &&AveragePrecision| of.metric == Metric::Volume && of.level == Some(Level::Moderate);
     let aps: Vec<f64> = precisions.iter().filter(moderate).filter_map(|of| of.ap).collect();
-    DetectionReport {
+    Ok(DetectionReport {
         protocol,
         frames: frames.count,
         precisions,
@@ -59,8 +87,13 @@ pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames, protocol: Proto
         errors: Errors::default(),
         nds: None,
         cds: None,
-    }
+        warnings: vec![],
+    })
 }
+
+/// The most pairs of boxes of a frame that overlap, of one class: as many as 1,024 boxes that all
+/// overlap as many.
+const MOST_PAIRS: usize = 1 << 20;
 
 /// The rows of a frame that matter for a class, and their overlaps by one metric.
 struct Frame {
@@ -69,8 +102,11 @@ struct Frame {
     /// The rows of the predictions and whether they are of the class. The devkit lets small
     /// predictions of any class take a box of the truth.
     found: Vec<(usize, bool)>,
-    /// For each row of the truth those of the predictions.
-    overlaps: Vec<f64>,
+    /// The predictions that overlap a row of the truth by more than the threshold: their places,
+    /// ascending, and by how much.
+    pairs: Vec<(u32, f64)>,
+    /// The first pair of each row of the truth, then the number of pairs.
+    firsts: Vec<usize>,
     /// Whether a prediction lies in a region that is not labelled.
     in_region: Vec<bool>,
 }
@@ -78,58 +114,144 @@ struct Frame {
 /// The fates of a frame's rows, each with what it was matched with.
 type Fates = Vec<(Fate, Option<usize>)>;
 
+/// Memory for pairs that may still be taken.
+struct Budget {
+    most: u64,
+    left: AtomicU64,
+}
+
+impl Budget {
+    fn take(&self, bytes: usize) -> Result<()> {
+        let less = |left: u64| left.checked_sub(bytes as u64);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return Ok(());
+        }
+        let wanted = format!("at most {} bytes (the limit `max_memory`, --max-memory)", self.most);
+        Err(IoError::LimitExceeded(Detail::new("detections", "memory", wanted, "more for boxes that overlap")))
+    }
+}
+
+/// What a frame is made of.
+struct Sides<'d> {
+    sides: [&'d Detections; 2],
+    metric: Metric,
+    threshold: f64,
+    budget: &'d Budget,
+    watch: Watch<'d>,
+}
+
+impl Sides<'_> {
+    /// How much a prediction overlaps a box of the truth.
+    fn overlap(&self, row: usize, other: usize) -> f64 {
+        let [predictions, truth] = self.sides;
+        match self.metric {
+            Metric::Bev => iou_bev(&predictions.boxes[row], &truth.boxes[other]),
+            Metric::Volume => iou_volume(&predictions.boxes[row], &truth.boxes[other]),
+            Metric::Bbox | Metric::Distance => overlap_of_images(&predictions.image[row], &truth.image[other]),
+        }
+    }
+
+    /// A rectangle in which a box lies, in the plane or in the image.
+    fn rectangle(&self, side: usize, row: usize) -> Rectangle {
+        if self.metric == Metric::Bbox {
+            return self.sides[side].image[row].corners;
+        }
+        let [x, y, _, dx, dy, ..] = self.sides[side].boxes[row];
+        // A little more than half the diagonal, so that no rounding parts boxes that touch.
+        let reach = 0.5 * (dx * dx + dy * dy).sqrt() * (1.0 + 1e-6) + 1e-6 * (1.0 + x.abs() + y.abs());
+        [x - reach, y - reach, x + reach, y + reach]
+    }
+
+    fn frame(
+        &self,
+        name: &dyn Fn() -> String,
+        [found, truth]: [Vec<(usize, bool)>; 2],
+        in_region: Vec<bool>,
+    ) -> Result<Frame> {
+        let rectangles = collect(found.iter().map(|&(row, _)| self.rectangle(0, row)))?;
+        let tree = Rectangles::new(&rectangles)?;
+        let (mut pairs, mut firsts): (Vec<(u32, f64)>, _) = (vec![], room(truth.len() + 1)?);
+        for &(other, _) in &truth {
+            (self.watch)();
+            firsts.push(pairs.len());
+            let first = pairs.len();
+            let mut meet = |place: usize| {
+                let overlap = self.overlap(found[place].0, other);
+                if overlap > self.threshold {
+                    if pairs.len() == MOST_PAIRS {
+                        let wanted = format!("at most {MOST_PAIRS} pairs of boxes that overlap by {}", self.threshold);
+                        let way = "more; suppress double boxes first (pointmill nms), or split the frame";
+                        return Err(IoError::LimitExceeded(Detail::new("predictions", name(), wanted, way)));
+                    }
+                    push(&mut pairs, (place as u32, overlap))?;
+                }
+                Ok(())
+            };
+            tree.meeting(&self.rectangle(1, other), &mut meet)?;
+            pairs[first..].sort_unstable_by_key(|&(place, _)| place);
+        }
+        firsts.push(pairs.len());
+        self.budget.take(pairs.capacity() * size_of::<(u32, f64)>())?;
+        Ok(Frame { truth, found, pairs, firsts, in_region })
+    }
+}
+
+/// A class: its name, the least overlap of a match, and the class whose boxes count neither way.
+type Class = (&'static str, f64, &'static str);
+
 fn of_class(
     [predictions, truth]: [&Detections; 2],
     frames: &Frames,
     protocol: Protocol,
-    (class, threshold, neighbour): (&'static str, f64, &str),
-    metric: Metric,
-) -> Vec<AveragePrecision> {
+    ((class, threshold, neighbour), metric): (Class, Metric),
+    (budget, watch): (&Budget, Watch<'_>),
+) -> Result<Vec<AveragePrecision>> {
     let is_one = |of: &Detections, row: usize, name: &str| of.classes[of.class[row] as usize] == name;
     let is_found = |row| is_one(predictions, row, class) || Level::Easy.is_small(&predictions.image[row]);
-    let found = ClassRows::of(predictions, frames, 0, is_found);
-    let wanted = ClassRows::of(truth, frames, 1, |row| is_one(truth, row, class) || is_one(truth, row, neighbour));
-    let regions = ClassRows::of_class(truth, frames, 1, DONT_CARE);
-    let overlap = |row: usize, other: usize| match metric {
-        Metric::Bev => iou_bev(&predictions.boxes[row], &truth.boxes[other]),
-        Metric::Volume => iou_volume(&predictions.boxes[row], &truth.boxes[other]),
-        Metric::Bbox | Metric::Distance => overlap_of_images(&predictions.image[row], &truth.image[other]),
-    };
-    let in_region = |frame: usize, row: usize| {
-        let image = &predictions.image[row];
-        let region = |place: usize| &truth.image[regions.rows[place] as usize];
-        metric == Metric::Bbox
-            && regions.frame(frame).any(|place| intersection(image, region(place)) / area(image) > threshold)
-    };
-    let frame = |frame: usize| {
-        let rows = |rows: &ClassRows, of: &Detections| -> Vec<(usize, bool)> {
+    let found = ClassRows::of(predictions, frames, 0, is_found)?;
+    let wanted = ClassRows::of(truth, frames, 1, |row| is_one(truth, row, class) || is_one(truth, row, neighbour))?;
+    let of_regions = ClassRows::of_class(truth, frames, 1, DONT_CARE)?;
+    let all_sides = Sides { sides: [predictions, truth], metric, threshold, budget, watch };
+    let mut rows: Vec<Frame> = room(frames.count)?;
+    for frame in 0..frames.count {
+        watch();
+        let rows_of = |rows: &ClassRows, of: &Detections| {
             let row = |place: usize| rows.rows[place] as usize;
-            rows.frame(frame).map(|place| (row(place), is_one(of, row(place), class))).collect()
+            collect(rows.frame(frame).map(|place| (row(place), is_one(of, row(place), class))))
         };
-        let (found, truth) = (rows(&found, predictions), rows(&wanted, truth));
-        let overlaps = truth.iter().flat_map(|&(other, _)| found.iter().map(move |&(row, _)| overlap(row, other)));
-        let in_region = found.iter().map(|&(row, _)| in_region(frame, row));
-        Frame { overlaps: overlaps.collect(), in_region: in_region.collect(), truth, found }
-    };
-    let rows: Vec<Frame> = (0..frames.count).map(frame).collect();
-    let all = [(0, predictions), (1, truth)].map(|(side, of)| ClassRows::of_class(of, frames, side, class));
-    let of_level = |&level: &Level| {
-        let matcher = Matcher { predictions, truth, level, threshold };
+        let sides = [rows_of(&found, predictions)?, rows_of(&wanted, truth)?];
+        let regions = of_regions.frame(frame).filter(|_| metric == Metric::Bbox);
+        let regions = collect(regions.map(|place| truth.image[of_regions.rows[place] as usize]))?;
+        let in_region = in_regions(&sides[0], &regions, predictions, threshold, watch)?;
+        let name = || {
+            let of = frames.numbers[0].iter().position(|&number| number == frame);
+            format!("frame `{}`", of.map_or("", |of| &predictions.frames[of]))
+        };
+        rows.push(all_sides.frame(&name, sides, in_region)?);
+    }
+    let all = [ClassRows::of_class(predictions, frames, 0, class)?, ClassRows::of_class(truth, frames, 1, class)?];
+    let of_level = |&level: &Level| -> Result<AveragePrecision> {
+        let matcher = Matcher { predictions, truth, level };
         let mut scores = vec![];
-        rows.iter().for_each(|frame| matcher.take_scores(frame, &mut scores));
-        let count: usize = rows.iter().map(|frame| frame.truth.iter().filter(|row| matcher.counts(row)).count()).sum();
-        let precision = |least: f64| {
-            let (mut trues, mut falses) = (0, 0);
-            for (fate, _) in rows.iter().flat_map(|frame| matcher.fates(frame, least)[0].clone()) {
-                trues += usize::from(fate == Fate::True);
-                falses += usize::from(fate == Fate::False);
-            }
-            if trues > 0 { f64::from(trues as u32) / f64::from((trues + falses) as u32) } else { 0.0 }
-        };
-        let curve: Vec<f64> = thresholds(scores, count as f64).into_iter().map(precision).collect();
-        let mut fates = [all[0].fates(Fate::Ignored), all[1].fates(Fate::Ignored)];
         for frame in &rows {
-            let sides = matcher.fates(frame, f64::NEG_INFINITY);
+            matcher.take_scores(frame, &mut scores)?;
+        }
+        let count: usize = rows.iter().map(|frame| frame.truth.iter().filter(|row| matcher.counts(row)).count()).sum();
+        let precision = |least: f64| -> Result<f64> {
+            let (mut trues, mut falses) = (0, 0);
+            for frame in &rows {
+                watch();
+                for (fate, _) in &matcher.fates(frame, least)?[0] {
+                    trues += usize::from(*fate == Fate::True);
+                    falses += usize::from(*fate == Fate::False);
+                }
+            }
+            Ok(if trues > 0 { f64::from(trues as u32) / f64::from((trues + falses) as u32) } else { 0.0 })
+        };
+        let curve = thresholds(scores, count as f64).into_iter().map(precision).collect::<Result<Vec<f64>>>()?;
+        let mut fates = [all[0].fates(Fate::Ignored)?, all[1].fates(Fate::Ignored)?];
+        for frame in &rows {
+            let sides = matcher.fates(frame, f64::NEG_INFINITY)?;
             for ((fates, of_frame), rows) in fates.iter_mut().zip(sides).zip([&frame.found, &frame.truth]) {
                 for (&(row, _), (fate, other)) in rows.iter().zip(of_frame) {
                     if let Ok(place) = fates.binary_search_by_key(&(row as u32), |fate| fate.row) {
@@ -139,7 +261,7 @@ fn of_class(
             }
         }
         let [found, wanted] = fates;
-        AveragePrecision {
+        Ok(AveragePrecision {
             class,
             metric,
             threshold,
@@ -148,9 +270,32 @@ fn of_class(
             counts: Counts::of(&found, &wanted),
             predictions: found,
             truth: wanted,
-        }
+        })
     };
     Level::ALL.iter().map(of_level).collect()
+}
+
+/// Whether each prediction lies in one of the regions by more than the threshold.
+fn in_regions(
+    found: &[(usize, bool)],
+    regions: &[ImageBox],
+    predictions: &Detections,
+    threshold: f64,
+    watch: Watch<'_>,
+) -> Result<Vec<bool>> {
+    let rectangles = collect(regions.iter().map(|region| region.corners))?;
+    let tree = Rectangles::new(&rectangles)?;
+    let mut inside = filled(false, found.len())?;
+    for (&(row, _), inside) in found.iter().zip(&mut inside) {
+        watch();
+        let image = &predictions.image[row];
+        let mut meet = |at: usize| {
+            *inside |= intersection(image, &regions[at]) / area(image) > threshold;
+            Ok(())
+        };
+        tree.meeting(&image.corners, &mut meet)?;
+    }
+    Ok(inside)
 }
 
 /// Matches the rows of frames at a level.
@@ -158,7 +303,6 @@ struct Matcher<'d> {
     predictions: &'d Detections,
     truth: &'d Detections,
     level: Level,
-    threshold: f64,
 }
 
 impl Matcher<'_> {
@@ -169,9 +313,9 @@ impl Matcher<'_> {
 
     /// The predictions that may be matched with a row of the truth: their places and overlaps.
     fn candidates(&self, frame: &Frame, other: usize) -> impl Iterator<Item = (usize, f64)> {
-        let overlaps = &frame.overlaps[other * frame.found.len()..];
-        let is_one = |&place: &usize| frame.found[place].1 || self.is_small(frame, place);
-        (0..frame.found.len()).filter(is_one).map(|place| (place, overlaps[place])).filter(|of| of.1 > self.threshold)
+        let pairs = frame.pairs[frame.firsts[other]..frame.firsts[other + 1]].iter();
+        let is_one = |&(place, _): &(usize, f64)| frame.found[place].1 || self.is_small(frame, place);
+        pairs.map(|&(place, overlap)| (place as usize, overlap)).filter(is_one)
     }
 
     /// Whether a prediction is too small to count.
@@ -181,9 +325,9 @@ impl Matcher<'_> {
 
     /// Adds the scores of predictions that are objects, if each object takes the prediction of the
     /// highest score.
-    fn take_scores(&self, frame: &Frame, scores: &mut Vec<f64>) {
+    fn take_scores(&self, frame: &Frame, scores: &mut Vec<f64>) -> Result<()> {
         let score = |place: usize| self.predictions.scores[frame.found[place].0];
-        let mut is_taken = vec![false; frame.found.len()];
+        let mut is_taken = filled(false, frame.found.len())?;
         for (other, row) in frame.truth.iter().enumerate() {
             let mut best: Option<usize> = None;
             for (place, _) in self.candidates(frame, other).filter(|&(place, _)| !is_taken[place]) {
@@ -194,22 +338,23 @@ impl Matcher<'_> {
             if let Some(best) = best {
                 is_taken[best] = true;
                 if self.counts(row) && !self.is_small(frame, best) {
-                    scores.push(score(best));
+                    push(scores, score(best))?;
                 }
             }
         }
+        Ok(())
     }
 
     /// The fates of predictions of at least this score, if each object takes the one of the largest
     /// overlap, and of the truth. A small prediction is taken only if no other is there.
-    fn fates(&self, frame: &Frame, least: f64) -> [Fates; 2] {
+    fn fates(&self, frame: &Frame, least: f64) -> Result<[Fates; 2]> {
         let fate = |place: usize| {
             let (row, is_one) = frame.found[place];
             let counts = is_one && !self.is_small(frame, place) && !frame.in_region[place];
             (if counts && self.predictions.scores[row] >= least { Fate::False } else { Fate::Ignored }, None)
         };
-        let mut found: Fates = (0..frame.found.len()).map(fate).collect();
-        let (mut truth, mut is_taken): (Fates, _) = (vec![], vec![false; frame.found.len()]);
+        let mut found: Fates = collect((0..frame.found.len()).map(fate))?;
+        let (mut truth, mut is_taken): (Fates, _) = (room(frame.truth.len())?, filled(false, frame.found.len())?);
         for (other, row) in frame.truth.iter().enumerate() {
             let mut best: Option<(usize, f64, bool)> = None;
             for (place, overlap) in self.candidates(frame, other) {
@@ -233,7 +378,7 @@ impl Matcher<'_> {
                 }
             });
         }
-        [found, truth]
+        Ok([found, truth])
     }
 }
 
@@ -241,7 +386,7 @@ impl Matcher<'_> {
 /// each recall takes the prediction whose recall is nearest. Where objects are few, a prediction has
 /// several recalls.
 fn thresholds(mut scores: Vec<f64>, count: f64) -> Vec<f64> {
-    scores.sort_by(|a, b| b.total_cmp(a));
+    scores.sort_unstable_by(|a, b| b.total_cmp(a));
     let (mut found, mut recall) = (vec![], 0.0);
     for (i, &score) in scores.iter().enumerate() {
         let here = (i + 1) as f64 / count;

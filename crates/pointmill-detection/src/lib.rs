@@ -12,7 +12,7 @@
 //! let label = "Car 0 0 -1.7 602.4 174.2 684.8 236.8 1.61 1.66 3.20 0.83 1.67 20.43 -1.74\n";
 //! std::fs::write(folder.join("000000.txt"), label).unwrap();
 //! let truth = read(&folder, None, Protocol::KittiR40, &Default::default()).unwrap();
-//! let report = evaluate(&truth, &truth, &DetectionParams { protocol: Protocol::KittiR40 }).unwrap();
+//! let report = evaluate(&truth, &truth, &DetectionParams { protocol: Protocol::KittiR40, ..Default::default() }).unwrap();
 //! assert_eq!(report.mean_ap, Some(1.0));
 //! # std::fs::remove_dir_all(&folder).ok();
 //! ```
@@ -24,13 +24,16 @@ mod compare;
 mod curve;
 mod evaluate;
 mod files;
+mod filters;
 mod kitti;
+mod memory;
 mod nuscenes;
+mod rectangles;
 mod report;
 mod rows;
 
-pub use compare::{Change, Verdict, compare};
-pub use evaluate::{DetectionParams, Protocol, evaluate};
+pub use compare::{Change, Verdict, compare, compare_watched};
+pub use evaluate::{DetectionParams, Protocol, evaluate, evaluate_watched};
 pub use files::read;
 pub use pointmill_io::detections::Detections;
 pub use report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};

@@ -2,6 +2,8 @@
 
 use crate::curve::{cumulated, interpolate, mean, recalls};
 use crate::evaluate::Protocol;
+use crate::filters::Reason;
+use crate::memory::{Result, Watch, collect, filled, room};
 use crate::report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Metric};
 use crate::rows::{ClassRows, Frames, hit};
 use pointmill_io::detections::Detections;
@@ -10,7 +12,7 @@ use rayon::prelude::*;
 use std::f64::consts::PI;
 
 /// The classes and how far from the vehicle, in metres, their boxes count.
-const CLASSES: [(&str, f64); 10] = [
+pub(crate) const CLASSES: [(&str, f64); 10] = [
     ("car", 50.0),
     ("truck", 50.0),
     ("bus", 50.0),
@@ -35,10 +37,15 @@ const MOST: usize = 500;
 /// The weight of the average precision in the detection score, whose five errors have 1 each.
 const WEIGHT: f64 = 5.0;
 
-pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames) -> Result<DetectionReport, IoError> {
+pub(crate) fn evaluate(
+    sides: [&Detections; 2],
+    frames: &Frames,
+    far: &[Vec<f64>; 2],
+    watch: Watch<'_>,
+) -> Result<DetectionReport> {
     check(sides, frames)?;
-    let far = [distances(sides, 0, frames), distances(sides, 1, frames)];
-    let found: Vec<_> = CLASSES.par_iter().map(|&class| of_class(sides, frames, &far, class)).collect();
+    let found = CLASSES.par_iter().map(|&class| of_class(sides, frames, far, class, watch));
+    let found = found.collect::<Result<Vec<_>>>()?;
     let (precisions, classes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     let over = |value: fn(&Errors) -> Option<f64>| {
         Some(mean(&classes.iter().filter_map(|class: &ClassErrors| value(&class.errors)).collect::<Vec<_>>()))
@@ -63,11 +70,25 @@ pub(crate) fn evaluate(sides: [&Detections; 2], frames: &Frames) -> Result<Detec
         errors,
         nds: Some(nds),
         cds: None,
+        warnings: vec![],
     })
 }
 
+/// Why a row of a side does not count.
+pub(crate) fn reason(sides: [&Detections; 2], far: &[Vec<f64>; 2], side: usize, row: usize) -> Option<Reason> {
+    let of = sides[side];
+    let range = CLASSES.iter().find(|(class, _)| of.classes[of.class[row] as usize] == *class)?.1;
+    if far[side][row] >= range {
+        Some("beyond the range of their class from the vehicle")
+    } else if side == 1 && of.num_points.get(row) == Some(&0) {
+        Some("without a point of LiDAR or radar")
+    } else {
+        None
+    }
+}
+
 /// Checks what the devkit requires.
-fn check([predictions, truth]: [&Detections; 2], frames: &Frames) -> Result<(), IoError> {
+fn check([predictions, truth]: [&Detections; 2], frames: &Frames) -> Result<()> {
     let bad = |name: &str, field: String, expected: String, got: String| {
         Err(IoError::InvalidArgument(Detail::new(name, field, expected, got)))
     };
@@ -90,14 +111,14 @@ fn check([predictions, truth]: [&Detections; 2], frames: &Frames) -> Result<(), 
 
 /// How far each row is from the vehicle. Where a row does not say it, the place of the vehicle comes
 /// from the frame's first box of the truth that does; without any the row is at 0.
-fn distances(sides: [&Detections; 2], side: usize, frames: &Frames) -> Vec<f64> {
+pub(crate) fn distances(sides: [&Detections; 2], side: usize, frames: &Frames) -> Result<Vec<f64>> {
     let [boxes, truth] = [sides[side], sides[1]];
-    let mut vehicle = vec![None; frames.count];
+    let mut vehicle = filled(None, frames.count)?;
     for (rows, &frame) in truth.splits.windows(2).zip(&frames.numbers[1]) {
         let place = |row: usize| truth.states[row].from_ego.map(|ego| [0, 1].map(|i| truth.boxes[row][i] - ego[i]));
         vehicle[frame] = (rows[0]..rows[1]).find_map(place);
     }
-    let mut far = vec![0.0; boxes.len()];
+    let mut far = filled(0.0, boxes.len())?;
     for (rows, &frame) in boxes.splits.windows(2).zip(&frames.numbers[side]) {
         for row in rows[0]..rows[1] {
             let seen = |vehicle: [f64; 2]| [0, 1].map(|i| boxes.boxes[row][i] - vehicle[i]);
@@ -105,7 +126,7 @@ fn distances(sides: [&Detections; 2], side: usize, frames: &Frames) -> Vec<f64> 
             far[row] = ego.map_or(0.0, |[x, y]| (x * x + y * y).sqrt());
         }
     }
-    far
+    Ok(far)
 }
 
 fn of_class(
@@ -113,25 +134,27 @@ fn of_class(
     frames: &Frames,
     far: &[Vec<f64>; 2],
     (class, range): (&'static str, f64),
-) -> (Vec<AveragePrecision>, ClassErrors) {
-    let found = ClassRows::of_class(predictions, frames, 0, class);
-    let wanted = ClassRows::of_class(truth, frames, 1, class);
-    let found_counts: Vec<bool> = found.rows.iter().map(|&row| far[0][row as usize] < range).collect();
+    watch: Watch<'_>,
+) -> Result<(Vec<AveragePrecision>, ClassErrors)> {
+    let found = ClassRows::of_class(predictions, frames, 0, class)?;
+    let wanted = ClassRows::of_class(truth, frames, 1, class)?;
+    let found_counts: Vec<bool> = collect(found.rows.iter().map(|&row| far[0][row as usize] < range))?;
     let has_points = |row: u32| truth.num_points.get(row as usize) != Some(&0);
     let counts = |&row: &u32| far[1][row as usize] < range && has_points(row);
-    let wanted_counts: Vec<bool> = wanted.rows.iter().map(counts).collect();
+    let wanted_counts: Vec<bool> = collect(wanted.rows.iter().map(counts))?;
     let count = wanted_counts.iter().filter(|&&counts| counts).count() as f64;
-    let order: Vec<usize> =
-        found.by_score(&predictions.scores).into_iter().filter(|&place| found_counts[place]).collect();
+    let mut order = found.by_score(&predictions.scores)?;
+    order.retain(|&place| found_counts[place]);
     let mut of_errors = None;
     let mut precisions = vec![];
     for (i, threshold) in THRESHOLDS.into_iter().enumerate() {
-        let mut found_fates = found.fates(Fate::Ignored);
-        let mut wanted_fates = wanted.fates(Fate::Missed);
+        let mut found_fates = found.fates(Fate::Ignored)?;
+        let mut wanted_fates = wanted.fates(Fate::Missed)?;
         for (row, _) in wanted_fates.iter_mut().zip(&wanted_counts).filter(|(_, counts)| !**counts) {
             row.fate = Fate::Ignored;
         }
         for &place in &order {
+            watch();
             let row = &predictions.boxes[found.rows[place] as usize];
             let mut nearest = (f64::INFINITY, None);
             for other in wanted.frame(found.frames[place]) {
@@ -147,10 +170,10 @@ fn of_class(
                 _ => found_fates[place].fate = Fate::False,
             }
         }
-        let ranked: Vec<_> = order.iter().map(|&place| (found_fates[place].row, found_fates[place].other)).collect();
-        let curve = Curve::new(predictions, &ranked, count);
+        let ranked = collect(order.iter().map(|&place| (found_fates[place].row, found_fates[place].other)))?;
+        let curve = Curve::new(predictions, &ranked, count)?;
         if i == OF_ERRORS {
-            of_errors = Some(errors([predictions, truth], class, &ranked, &curve));
+            of_errors = Some(errors([predictions, truth], class, &ranked, &curve)?);
         }
         precisions.push(AveragePrecision {
             class,
@@ -164,7 +187,7 @@ fn of_class(
         });
     }
     let ap = mean(&precisions.iter().filter_map(|precision| precision.ap).collect::<Vec<_>>());
-    (precisions, ClassErrors { class, ap, errors: of_errors.unwrap_or_default(), cds: None })
+    Ok((precisions, ClassErrors { class, ap, errors: of_errors.unwrap_or_default(), cds: None }))
 }
 
 /// A row of the predictions and what it was matched with.
@@ -174,15 +197,15 @@ type Ranked = (u32, Option<u32>);
 struct Curve(Option<[Vec<f64>; 2]>);
 
 impl Curve {
-    fn new(predictions: &Detections, ranked: &[Ranked], count: f64) -> Self {
-        let trues = cumulated(ranked.iter().map(|(_, other)| other.is_some()));
+    fn new(predictions: &Detections, ranked: &[Ranked], count: f64) -> Result<Self> {
+        let trues = cumulated(ranked.iter().map(|(_, other)| other.is_some()))?;
         if trues.last().is_none_or(|&trues| trues == 0.0) {
-            return Self(None);
+            return Ok(Self(None));
         }
-        let recall: Vec<f64> = trues.iter().map(|trues| trues / count).collect();
-        let precision: Vec<f64> = trues.iter().enumerate().map(|(i, trues)| trues / (i + 1) as f64).collect();
-        let scores: Vec<f64> = ranked.iter().map(|&(row, _)| predictions.scores[row as usize]).collect();
-        Self(Some([precision, scores].map(|ys| recalls().map(|x| interpolate(x, &recall, &ys, 0.0)).collect())))
+        let recall: Vec<f64> = collect(trues.iter().map(|trues| trues / count))?;
+        let precision: Vec<f64> = collect(trues.iter().enumerate().map(|(i, trues)| trues / (i + 1) as f64))?;
+        let scores: Vec<f64> = collect(ranked.iter().map(|&(row, _)| predictions.scores[row as usize]))?;
+        Ok(Self(Some([precision, scores].map(|ys| recalls().map(|x| interpolate(x, &recall, &ys, 0.0)).collect()))))
     }
 
     fn average(&self) -> f64 {
@@ -195,21 +218,21 @@ impl Curve {
 }
 
 /// The errors of what was found, each averaged up to the score of each recall, then over recalls.
-fn errors([predictions, truth]: [&Detections; 2], class: &str, ranked: &[Ranked], curve: &Curve) -> Errors {
+fn errors([predictions, truth]: [&Detections; 2], class: &str, ranked: &[Ranked], curve: &Curve) -> Result<Errors> {
     let Curve(Some([_, scores])) = curve else {
-        return of_kinds(class, [1.0; 5]);
+        return Ok(of_kinds(class, [1.0; 5]));
     };
     let last = scores.iter().rposition(|&score| score != 0.0).unwrap_or(0);
     if last < FIRST {
-        return of_kinds(class, [1.0; 5]);
+        return Ok(of_kinds(class, [1.0; 5]));
     }
-    let hits: Vec<(usize, usize)> =
-        ranked.iter().filter_map(|&(row, other)| Some((row as usize, other? as usize))).collect();
+    let hits = ranked.iter().filter_map(|&(row, other)| Some((row as usize, other? as usize)));
+    let hits: Vec<(usize, usize)> = collect(hits)?;
     // Ascending, as the interpolation needs them.
-    let known: Vec<f64> = hits.iter().rev().map(|&(row, _)| predictions.scores[row]).collect();
-    let averaged = |error: &dyn Fn(usize, usize) -> f64| {
+    let known: Vec<f64> = collect(hits.iter().rev().map(|&(row, _)| predictions.scores[row]))?;
+    let averaged = |error: &dyn Fn(usize, usize) -> f64| -> Result<f64> {
         let (mut sum, mut count) = (0.0, 0.0);
-        let mut means: Vec<f64> = vec![];
+        let mut means: Vec<f64> = room(hits.len())?;
         for error in hits.iter().map(|&(row, other)| error(row, other)) {
             if !error.is_nan() {
                 sum += error;
@@ -222,23 +245,24 @@ fn errors([predictions, truth]: [&Detections; 2], class: &str, ranked: &[Ranked]
         }
         means.reverse();
         let right = means.last().copied().unwrap_or(1.0);
-        mean(&scores[FIRST..=last].iter().map(|&score| interpolate(score, &known, &means, right)).collect::<Vec<_>>())
+        let at_recalls = scores[FIRST..=last].iter().map(|&score| interpolate(score, &known, &means, right));
+        Ok(mean(&at_recalls.collect::<Vec<_>>()))
     };
     let period = if class == "barrier" { PI } else { 2.0 * PI };
     let values = [
-        averaged(&|row, other| distance(&predictions.boxes[row], &truth.boxes[other])),
-        averaged(&|row, other| 1.0 - overlap_of_sizes(&truth.boxes[other], &predictions.boxes[row])),
-        averaged(&|row, other| angle(truth.boxes[other][6], predictions.boxes[row][6], period)),
+        averaged(&|row, other| distance(&predictions.boxes[row], &truth.boxes[other]))?,
+        averaged(&|row, other| 1.0 - overlap_of_sizes(&truth.boxes[other], &predictions.boxes[row]))?,
+        averaged(&|row, other| angle(truth.boxes[other][6], predictions.boxes[row][6], period))?,
         averaged(&|row, other| {
             let [a, b] = [predictions.states[row].velocity, truth.states[other].velocity];
             length(a[0] - b[0], a[1] - b[1])
-        }),
+        })?,
         averaged(&|row, other| match truth.states[other].attribute {
             None => f64::NAN,
             wanted => f64::from(u8::from(wanted != predictions.states[row].attribute)),
-        }),
+        })?,
     ];
-    of_kinds(class, values)
+    Ok(of_kinds(class, values))
 }
 
 /// The errors that a class has: cones have no heading, and neither cones nor barriers move.

@@ -26,6 +26,9 @@ pub struct DetectionReport {
     pub nds: Option<f64>,
     /// The mean composite detection score of Argoverse 2.
     pub cds: Option<f64>,
+    /// What is odd: boxes of classes that the protocol does not have, classes of which a rule leaves
+    /// out all boxes, predictions without scores.
+    pub warnings: Vec<String>,
 }
 
 impl DetectionReport {

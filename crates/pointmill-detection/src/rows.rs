@@ -1,5 +1,6 @@
 //! The rows of a class, frame by frame.
 
+use crate::memory::{Result, collect, filled, push};
 use crate::report::{Fate, RowFate};
 use pointmill_io::detections::Detections;
 use std::ops::Range;
@@ -14,18 +15,18 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Joins the names of two sides, which ascend.
-    pub(crate) fn of(sides: [&Detections; 2]) -> Self {
+    pub(crate) fn of(sides: [&Detections; 2]) -> Result<Self> {
         let (mut at, mut numbers, mut count) = ([0; 2], [vec![], vec![]], 0);
         while let Some(first) = (0..2).filter_map(|side| sides[side].frames.get(at[side])).min() {
             for side in 0..2 {
                 if sides[side].frames.get(at[side]) == Some(first) {
-                    numbers[side].push(count);
+                    push(&mut numbers[side], count)?;
                     at[side] += 1;
                 }
             }
             count += 1;
         }
-        Self { count, numbers }
+        Ok(Self { count, numbers })
     }
 }
 
@@ -42,23 +43,23 @@ pub(crate) struct ClassRows {
 
 impl ClassRows {
     /// The rows of a side for which `is_one` holds.
-    pub(crate) fn of(boxes: &Detections, frames: &Frames, side: usize, is_one: impl Fn(usize) -> bool) -> Self {
-        let mut found = Self { rows: vec![], frames: vec![], splits: vec![0; frames.count + 1] };
+    pub(crate) fn of(boxes: &Detections, frames: &Frames, side: usize, is_one: impl Fn(usize) -> bool) -> Result<Self> {
+        let mut found = Self { rows: vec![], frames: vec![], splits: filled(0, frames.count + 1)? };
         for (rows, &frame) in boxes.splits.windows(2).zip(&frames.numbers[side]) {
             for row in (rows[0]..rows[1]).filter(|&row| is_one(row)) {
-                found.rows.push(row as u32);
-                found.frames.push(frame);
+                push(&mut found.rows, row as u32)?;
+                push(&mut found.frames, frame)?;
                 found.splits[frame + 1] += 1;
             }
         }
         for frame in 0..frames.count {
             found.splits[frame + 1] += found.splits[frame];
         }
-        found
+        Ok(found)
     }
 
     /// The rows of a class.
-    pub(crate) fn of_class(boxes: &Detections, frames: &Frames, side: usize, class: &str) -> Self {
+    pub(crate) fn of_class(boxes: &Detections, frames: &Frames, side: usize, class: &str) -> Result<Self> {
         let class = boxes.classes.iter().position(|known| known == class);
         Self::of(boxes, frames, side, |row| class == Some(boxes.class[row] as usize))
     }
@@ -69,17 +70,17 @@ impl ClassRows {
     }
 
     /// The places in the order of scores, highest first, then of rows.
-    pub(crate) fn by_score(&self, scores: &[f64]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+    pub(crate) fn by_score(&self, scores: &[f64]) -> Result<Vec<usize>> {
+        let mut order = collect(0..self.rows.len())?;
         // Adding 0 makes -0 the score that equals it.
         let score = |place: usize| scores[self.rows[place] as usize] + 0.0;
-        order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
-        order
+        order.sort_unstable_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
+        Ok(order)
     }
 
     /// A fate for each row, at first this one.
-    pub(crate) fn fates(&self, fate: Fate) -> Vec<RowFate> {
-        self.rows.iter().map(|&row| RowFate { row, fate, other: None }).collect()
+    pub(crate) fn fates(&self, fate: Fate) -> Result<Vec<RowFate>> {
+        collect(self.rows.iter().map(|&row| RowFate { row, fate, other: None }))
     }
 }
 

@@ -17,7 +17,7 @@ fn answers(of: &str) -> Value {
 }
 
 fn report(protocol: Protocol, [predictions, truth]: [&Detections; 2]) -> DetectionReport {
-    evaluate(predictions, truth, &DetectionParams { protocol }).unwrap()
+    evaluate(predictions, truth, &DetectionParams { protocol, ..Default::default() }).unwrap()
 }
 
 #[track_caller]

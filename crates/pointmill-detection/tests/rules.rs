@@ -39,7 +39,8 @@ fn of(protocol: Protocol, boxes: &Detections) -> Detections {
 }
 
 fn run(protocol: Protocol, predictions: &Detections, truth: &Detections) -> DetectionReport {
-    evaluate(&of(protocol, predictions), &of(protocol, truth), &DetectionParams { protocol }).unwrap()
+    evaluate(&of(protocol, predictions), &of(protocol, truth), &DetectionParams { protocol, ..Default::default() })
+        .unwrap()
 }
 
 fn car(x: f64, y: f64) -> [f64; 7] {
@@ -148,7 +149,9 @@ fn what_does_not_fit_is_refused_by_name() {
     let error = |change: &dyn Fn(&mut Detections)| {
         let mut bad = good.clone();
         change(&mut bad);
-        evaluate(&bad, &good, &DetectionParams { protocol: Protocol::NuScenes }).unwrap_err().to_string()
+        evaluate(&bad, &good, &DetectionParams { protocol: Protocol::NuScenes, ..Default::default() })
+            .unwrap_err()
+            .to_string()
     };
     for (told, wanted) in [
         (error(&|b| b.scores.clear()), "predictions: scores: expected 1 rows, as boxes, got 0 rows"),
@@ -187,4 +190,141 @@ fn regions_and_neighbours_count_neither_way() {
     // The region is one of the image: seen from above the third box is false.
     assert_eq!(fates(0), [Fate::True, Fate::Ignored, Fate::Ignored]);
     assert_eq!(fates(3), [Fate::True, Fate::Ignored, Fate::False]);
+}
+
+/// The negative scores of predictions are theirs; those of the truth are the devkit's filler.
+#[test]
+fn negative_scores_of_predictions_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("boxes.json");
+    let one = |x: f64, score: f64| {
+        format!(
+            r#"{{"sample_token": "a", "translation": [{x}, 0, 0], "size": [2, 4, 2], "rotation": [1, 0, 0, 0],
+            "velocity": [0, 0], "detection_name": "car", "detection_score": {score}, "attribute_name": ""}}"#
+        )
+    };
+    let file = |scores: [f64; 2]| {
+        fs::write(&path, format!(r#"{{"a": [{}, {}]}}"#, one(0.0, scores[0]), one(20.0, scores[1]))).unwrap();
+        let read = |truth: Option<&std::path::Path>| {
+            pointmill_detection::read(&path, truth, Protocol::NuScenes, &Limits::default()).unwrap().scores
+        };
+        [read(Some(&path)), read(None)]
+    };
+    assert_eq!(file([-0.1, -2.0]), [[-0.1, -2.0], [-0.1, -2.0]]);
+    assert_eq!(file([-1.0, -1.0]), [[-1.0, -1.0], [1.0, 1.0]]);
+}
+
+#[test]
+fn boxes_that_do_not_count_are_told_by_their_rule() {
+    let near = cars(&[("a", &[(car(10.0, 0.0), 0.5), (car(20.0, 0.0), 0.4)])]);
+    for &protocol in Protocol::ALL {
+        assert_eq!(run(protocol, &near, &near).warnings, [""; 0], "{protocol}");
+    }
+    let mut low = near.clone();
+    low.image.iter_mut().for_each(|image| image.corners = [-1.0; 4]);
+    let mut empty = near.clone();
+    empty.num_points.fill(0);
+    let far = cars(&[("a", &[(car(1000.0, 0.0), 0.5), (car(2000.0, 0.0), 0.4)])]);
+    let mut far_of_ego = far.clone();
+    far_of_ego.states.iter_mut().for_each(|state| state.from_ego = Some([1000.0, 0.0]));
+    for (protocol, found, truth, wanted) in [
+        (
+            Protocol::KittiR40,
+            &low,
+            &near,
+            "predictions: none of 2 boxes of `Car` counts: 2 are lower than 25 pixels in the image",
+        ),
+        (
+            Protocol::KittiR11,
+            &near,
+            &low,
+            "truth: none of 2 boxes of `Car` counts: 2 are lower than 25 pixels in the image",
+        ),
+        (
+            Protocol::NuScenes,
+            &near,
+            &empty,
+            "truth: none of 2 boxes of `car` counts: 2 are without a point of LiDAR or radar",
+        ),
+        (
+            Protocol::NuScenes,
+            &far_of_ego,
+            &near,
+            "predictions: none of 2 boxes of `car` counts: 2 are beyond the range of their class from the vehicle",
+        ),
+        (
+            Protocol::Argoverse2,
+            &near,
+            &empty,
+            "truth: none of 2 boxes of `REGULAR_VEHICLE` counts: 2 are without a point of the LiDAR",
+        ),
+        (
+            Protocol::Argoverse2,
+            &far,
+            &near,
+            "predictions: none of 2 boxes of `REGULAR_VEHICLE` counts: 2 are 150 m or farther from the vehicle",
+        ),
+    ] {
+        assert_eq!(run(protocol, found, truth).warnings, [wanted], "{protocol}");
+    }
+    for &protocol in Protocol::ALL {
+        let mut named = of(protocol, &near);
+        named.classes[named.class[0] as usize] = "bus\u{1}".into();
+        let found =
+            evaluate(&named, &of(protocol, &near), &DetectionParams { protocol, ..Default::default() }).unwrap();
+        let wanted =
+            format!("predictions: 2 boxes of `bus\\u{{1}}` do not count: the protocol {protocol} has no such class");
+        assert_eq!(found.warnings, [wanted]);
+    }
+    let mut even = near.clone();
+    even.scores.fill(1.0);
+    assert!(run(Protocol::KittiR40, &even, &near).warnings[0].starts_with("predictions: all scores are 1"));
+}
+
+/// Boxes that do not overlap cost no memory for pairs; those that all overlap are counted.
+#[test]
+fn many_boxes_of_a_frame_cost_no_square() {
+    let apart: Vec<_> = (0..20_000).map(|i| (car(f64::from(i % 200) * 6.0, f64::from(i / 200) * 3.0), 0.5)).collect();
+    let mut boxes = of(Protocol::KittiR40, &cars(&[("a", &apart)]));
+    for (i, image) in boxes.image.iter_mut().enumerate() {
+        let [x, y] = [(i % 200) as f64 * 60.0, (i / 200) as f64 * 70.0];
+        image.corners = [x, y, x + 50.0, y + 60.0];
+    }
+    let params = DetectionParams { max_memory: Some(16 << 20), ..Default::default() };
+    assert_eq!(evaluate(&boxes, &boxes, &params).unwrap().mean_ap, Some(1.0));
+    let told = |boxes: &Detections, params: &DetectionParams| evaluate(boxes, boxes, params).unwrap_err().to_string();
+    let small = told(&boxes, &DetectionParams { max_memory: Some(100_000), ..Default::default() });
+    assert!(small.contains("memory: expected at most 100000 bytes (the limit `max_memory`"), "{small}");
+    boxes.image.iter_mut().for_each(|image| image.corners = [0.0, 0.0, 50.0, 60.0]);
+    let told = told(&boxes, &params);
+    assert!(told.contains("frame `a`: expected at most 1048576 pairs of boxes that overlap by "), "{told}");
+}
+
+/// Work that nobody wants any more ends soon.
+#[test]
+fn work_can_be_ended_from_outside() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let rows: Vec<_> = (0..400).map(|i| (car(f64::from(i % 20) * 6.0, f64::from(i / 20) * 3.0), 0.5)).collect();
+    let many = cars(&[("a", &rows)]);
+    for &protocol in Protocol::ALL {
+        let boxes = of(protocol, &many);
+        let params = DetectionParams { protocol, ..Default::default() };
+        let looks = AtomicUsize::new(0);
+        let watch = || {
+            looks.fetch_add(1, Ordering::Relaxed);
+        };
+        pointmill_detection::evaluate_watched(&boxes, &boxes, &params, &watch).unwrap();
+        assert!(looks.swap(0, Ordering::Relaxed) > 300, "{protocol}");
+        // All boxes of the other run are false.
+        let moved = |row: &[f64; 7]| [row[0], row[1] - 100.0, row[2], row[3], row[4], row[5], row[6]];
+        let other = Detections { boxes: boxes.boxes.iter().map(moved).collect(), ..boxes.clone() };
+        let report = evaluate(&other, &boxes, &params).unwrap();
+        let chosen = report.chosen().map(|of| of.counts.false_positives).sum::<usize>();
+        pointmill_detection::compare_watched([&report; 2], [&other; 2], &boxes, &watch).unwrap();
+        assert!(chosen > 90 && looks.load(Ordering::Relaxed) >= chosen, "{protocol}");
+        let ended = std::panic::catch_unwind(|| {
+            pointmill_detection::evaluate_watched(&boxes, &boxes, &params, &|| std::panic::resume_unwind(Box::new(())))
+        });
+        assert!(ended.is_err(), "{protocol}");
+    }
 }

@@ -54,6 +54,7 @@ mod names;
 mod npy;
 mod npz;
 mod pcd;
+mod plain_text;
 mod ply;
 mod polygon;
 mod poses;
@@ -92,7 +93,7 @@ pub use pointmill_core::LocalOrigin;
 pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
 pub use polygon::Polygon;
 pub use poses::{
-    PoseFormat, PoseOptions, Poses, find_poses, pose_bytes, read_poses, stamped_pose_bytes, write_poses,
+    PoseFormat, PoseOptions, PoseWarning, Poses, find_poses, pose_bytes, read_poses, stamped_pose_bytes, write_poses,
     write_stamped_poses,
 };
 pub use read::{ReadOptions, read, read_from};

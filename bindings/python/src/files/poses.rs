@@ -6,7 +6,9 @@ use crate::errors::{file, value};
 use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill_io::{Place, PoseFormat, PoseOptions, Poses};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::path::PathBuf;
 
 /// Read the poses of a file.
@@ -44,7 +46,12 @@ pub(crate) fn read_poses(
 ) -> PyResult<(Py<PyAny>, Option<Py<PyAny>>)> {
     let format = format.map(|word| named::<PoseFormat>(word, "format")).transpose()?;
     let options = PoseOptions { format, ..PoseOptions::default() };
-    let Poses { poses, times } = detached(py, || pointmill_io::read_poses(&path, &options)).map_err(file)?;
+    let Poses { poses, times, warnings, .. } =
+        detached(py, || pointmill_io::read_poses(&path, &options)).map_err(file)?;
+    for told in warnings {
+        let told = CString::new(format!("{}: {told}", path.display())).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &told, 1)?;
+    }
     let shape = [poses.len(), 4, 4];
     let numbers: Vec<f64> = poses.iter().flat_map(pointmill::Pose::matrix).flatten().collect();
     let poses = PyArray1::from_vec(py, numbers).reshape(shape)?.into_any().unbind();
@@ -96,6 +103,6 @@ pub(crate) fn write_poses(
         return detached(py, || pointmill_io::write_stamped_poses(Place::named(&path), &poses, &stamps)).map_err(file);
     }
     let times = times.map(|times| poses::row(times, "times")).transpose()?;
-    let written = Poses { poses, times };
+    let written = Poses { poses, times, ..Poses::default() };
     detached(py, || pointmill_io::write_poses(Place::named(&path), &written, format)).map_err(file)
 }

@@ -32,5 +32,5 @@ fn deskew_of(word: &Bound<'_, PyAny>) -> PyResult<Deskew> {
 
 fn poses_of((_, poses, times): &Known<'_>) -> PyResult<Poses> {
     let times = times.as_ref().map(|times| poses::row(times, "times")).transpose()?;
-    Ok(Poses { poses: poses::poses(poses, "poses")?.0, times })
+    Ok(Poses { poses: poses::poses(poses, "poses")?.0, times, ..Poses::default() })
 }

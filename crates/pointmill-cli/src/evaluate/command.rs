@@ -9,7 +9,7 @@ use crate::picture::{save, save_scene};
 use crate::text::label;
 use clap::Args;
 use pointmill::Pose;
-use pointmill_io::{Detail, IoError, Place, PoseFormat, PoseOptions, read_poses};
+use pointmill_io::{Detail, IoError, Place, PoseFormat, PoseOptions, PoseWarning, read_poses};
 use pointmill_slam::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_view::{require_memory, trajectory_plot, trajectory_scene};
 use std::path::{Path, PathBuf};
@@ -57,6 +57,11 @@ pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Fa
         Some(path) => Some((path, plan_file("--plot", path, &["svg", "png", "html"], &files)?)),
         None => None,
     };
+    if let Some(folder) = files.into_iter().find(|path| path.is_dir()) {
+        let way = "3D boxes are compared by pointmill evaluate detections PRED TRUTH --protocol P";
+        let message = format!("evaluate: expected two files of poses, got the folder {}; {way}", shown(folder));
+        return Err(Failure::Usage(message));
+    }
     let run = || Run::new(COMMAND, None);
     let [estimate, truth] = files.map(shown);
     let begin = Begin {
@@ -66,10 +71,13 @@ pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Fa
     };
     printer.record("begin", &json::Begin { run: run(), inputs: files.len(), origin: None, of: begin })?;
 
-    let mut read = Vec::new();
+    let (mut read, mut warnings) = (Vec::new(), Vec::new());
     for (index, file) in files.into_iter().enumerate() {
         match trajectory(file, args.format) {
-            Ok(trajectory) => read.push(trajectory),
+            Ok((trajectory, told)) => {
+                read.push(trajectory);
+                warnings.extend(told);
+            }
             Err(e) => InputError::from(e).tell(printer, index, &shown(file))?,
         }
     }
@@ -79,6 +87,7 @@ pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Fa
     interrupt::check()?;
     let found = evaluate(estimated, truth, &params)?;
     found.warnings.iter().for_each(stderr::warning);
+    warnings.extend(found.warnings.iter().cloned());
     for frame in &found.frames {
         interrupt::check()?;
         printer.record("frame", frame)?;
@@ -89,13 +98,15 @@ pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Fa
     let counts = Counts { inputs: files.len(), done: files.len(), ..Counts::default() };
     let of = Totals {
         poses: found.frames.len(),
+        estimate_poses: found.estimate_poses,
+        truth_poses: found.truth_poses,
         alignment: found.alignment,
         length: found.length,
         absolute: found.absolute,
         relative: found.relative.iter().map(Into::into).collect(),
         drift: found.drift,
         plot: args.plot.as_deref().map(shown),
-        warnings: found.warnings,
+        warnings,
     };
     let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: None, of };
     printer.record("summary", &summary)?;
@@ -104,8 +115,12 @@ pub(super) fn run(args: &TrajectoryArgs, printer: &mut Printer) -> Result<(), Fa
 }
 
 /// Reads the poses of a file, of which there is at least one.
-fn trajectory(path: &Path, format: Option<PoseFormat>) -> Result<Trajectory, IoError> {
-    let read = read_poses(path, &PoseOptions { format, ..PoseOptions::default() })?;
+fn trajectory(path: &Path, format: Option<PoseFormat>) -> Result<(Trajectory, Vec<String>), IoError> {
+    let read = read_poses(path, &PoseOptions { format, positions: true, ..PoseOptions::default() })?;
+    // Of positions the evaluation says what it does not know.
+    let told = read.warnings.iter().filter(|warning| **warning != PoseWarning::PositionsOnly);
+    let warnings: Vec<_> = told.map(|warning| format!("{}: {warning}", shown(path))).collect();
+    warnings.iter().for_each(stderr::warning);
     if read.poses.is_empty() {
         return Err(IoError::BadValue(Detail::new(path, "text", "one pose or more", "none")));
     }
@@ -113,7 +128,8 @@ fn trajectory(path: &Path, format: Option<PoseFormat>) -> Result<Trajectory, IoE
         Some(times) => Trajectory::with_times(read.poses, times),
         None => Trajectory::new(read.poses),
     };
-    made.map_err(|e| IoError::BadValue(Detail::new(path, "poses", "a trajectory", e.to_string())))
+    let made = made.map_err(|e| IoError::BadValue(Detail::new(path, "poses", "a trajectory", e.to_string())))?;
+    Ok((if read.positions_only { made.of_positions() } else { made }, warnings))
 }
 
 /// Draws the poses that belong together, the estimate as it was moved.

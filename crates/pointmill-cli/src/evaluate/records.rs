@@ -29,21 +29,27 @@ pub(crate) struct Params {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Totals {
-    /// Poses that were compared.
+    /// Pairs of poses that were compared.
     pub(super) poses: usize,
+    /// Poses of the estimate, with a partner or without.
+    pub(super) estimate_poses: usize,
+    /// Poses of the truth, with a partner or without.
+    pub(super) truth_poses: usize,
     /// What moved the estimate onto the truth.
     pub(super) alignment: Similarity,
     /// Metres along the truth, over the poses that were compared.
     pub(super) length: f64,
     /// Errors of the poses.
     pub(super) absolute: PoseErrors,
-    /// Errors of the motion over so many frames or metres.
+    /// Errors of the motion over so many frames or metres; none where a file has positions alone, and
+    /// no drift.
     pub(super) relative: Vec<Over>,
     /// The drift of the KITTI benchmark.
     pub(super) drift: Drift,
     /// The plot that was written; null without `--plot`.
     pub(super) plot: Option<String>,
-    /// What is odd: a rotation that the positions do not determine.
+    /// What is odd: equal times, poses without a partner, a rotation that the positions do not
+    /// determine.
     pub(super) warnings: Vec<String>,
 }
 

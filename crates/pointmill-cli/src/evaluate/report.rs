@@ -7,7 +7,7 @@ use pointmill_slam::trajectory::{PoseErrors, Statistics};
 /// All errors, as tables.
 pub(super) fn lines(of: &Totals) -> Vec<String> {
     let titles = ["rmse", "mean", "median", "std", "min", "max"].map(str::to_owned);
-    let mut lines = vec![format!("{} poses, {:.3} m", of.poses, of.length), row("", &titles)];
+    let mut lines = vec![format!("{}, {:.3} m", matched(of), of.length), row("", &titles)];
     lines.extend(errors("absolute", &of.absolute));
     for relative in &of.relative {
         let frames = || format!("over {}", counted(relative.frames.unwrap_or_default(), "frame"));
@@ -30,15 +30,23 @@ pub(super) fn lines(of: &Totals) -> Vec<String> {
     lines
 }
 
-/// The two lines of an error.
-fn errors(name: &str, errors: &PoseErrors) -> [String; 2] {
+/// How many poses were compared, of how many.
+fn matched(of: &Totals) -> String {
+    let [estimate, truth] = [of.estimate_poses, of.truth_poses];
+    match of.poses {
+        all if all == estimate && all == truth => counted(all, "pose"),
+        some => format!("{some} pairs of {estimate} estimated and {truth} true poses"),
+    }
+}
+
+/// The lines of an error; a rotation may not be known.
+fn errors(name: &str, errors: &PoseErrors) -> Vec<String> {
     let cells = |s: &Statistics, factor: f64| {
         [s.rmse, s.mean, s.median, s.std, s.min, s.max].map(|x| format!("{:.6}", factor * x))
     };
-    [
-        row(&format!("{name}, m"), &cells(&errors.translation, 1.0)),
-        row(&format!("{name}, deg"), &cells(&errors.rotation, 1f64.to_degrees())),
-    ]
+    let degrees = errors.rotation.map(|rotation| cells(&rotation, 1f64.to_degrees()));
+    let metres = row(&format!("{name}, m"), &cells(&errors.translation, 1.0));
+    std::iter::once(metres).chain(degrees.map(|cells| row(&format!("{name}, deg"), &cells))).collect()
 }
 
 fn row(name: &str, cells: &[String]) -> String {

@@ -15,7 +15,7 @@ fn write_ways(folder: &Path) {
     let times = |offset: f64| Some((0..200).map(|i| 0.1 * f64::from(i) + offset).collect());
     for (name, poses, offset) in [("estimate", &estimate, 0.001), ("truth", &truth, 0.0)] {
         write_poses(folder.join(format!("{name}.txt")), &poses.clone().into(), PoseFormat::Kitti).unwrap();
-        let timed = Poses { poses: poses.clone(), times: times(offset) };
+        let timed = Poses { poses: poses.clone(), times: times(offset), ..Poses::default() };
         write_poses(folder.join(format!("{name}.tum")), &timed, PoseFormat::Tum).unwrap();
     }
 }
@@ -109,7 +109,7 @@ fn euroc_is_no_tum() {
         times.push(stamp as f64 / 1e9);
     }
     fs::write(at.join("euroc.csv"), format!("{header}{rows}")).unwrap();
-    write_poses(at.join("tum.txt"), &Poses { poses, times: Some(times) }, PoseFormat::Tum).unwrap();
+    write_poses(at.join("tum.txt"), &Poses { poses, times: Some(times), ..Poses::default() }, PoseFormat::Tum).unwrap();
     let told = run(at, "evaluate tum.txt euroc.csv --json").expect(0);
     let absolute = &told.data("summary")[0]["absolute"];
     let most = |what: &str| absolute[what]["max"].as_f64().unwrap();

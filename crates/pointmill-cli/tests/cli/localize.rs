@@ -44,7 +44,7 @@ fn statuses(told: &Run) -> Vec<Value> {
 }
 
 fn write_pose(path: &Path, pose: Pose) {
-    write_poses(path, &Poses { poses: vec![pose], times: None }, PoseFormat::Kitti).unwrap();
+    write_poses(path, &Poses { poses: vec![pose], times: None, ..Poses::default() }, PoseFormat::Kitti).unwrap();
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn of_a_map_by_blocks_what_is_near_is_loaded() {
     // A part of the map that is 1 km away.
     fs::copy(at.join("map/00.ply"), at.join("map/far.ply")).unwrap();
     let poses = [vec![Pose::IDENTITY; 6], vec![Pose::from_translation([1000.0, 0.0, 0.0])]].concat();
-    write_poses(at.join("at.txt"), &Poses { poses, times: None }, PoseFormat::Kitti).unwrap();
+    write_poses(at.join("at.txt"), &Poses { poses, times: None, ..Poses::default() }, PoseFormat::Kitti).unwrap();
     run(at, "ndt build map --poses at.txt --blocks 32 --out blocks").expect(0);
     run(at, "ndt build map --poses at.txt --out whole.npz").expect(0);
     write_pose(&at.join("start.txt"), truth(&drive, 1) * Pose::from_translation([0.8, -0.5, 0.0]));

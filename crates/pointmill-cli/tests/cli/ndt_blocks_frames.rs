@@ -168,7 +168,11 @@ fn drive(folder: &Path) -> Vec<[f64; 3]> {
         named.xyz_f64 = Some(&xyz);
         write(folder.join(format!("sweeps/{sweep}.ply")), named, &pointmill_io::WriteOptions::default()).unwrap();
     }
-    let poses = |times: Option<Vec<f64>>| Poses { poses: (0..5).map(|sweep| sensor(middle(sweep))).collect(), times };
+    let poses = |times: Option<Vec<f64>>| Poses {
+        poses: (0..5).map(|sweep| sensor(middle(sweep))).collect(),
+        times,
+        ..Poses::default()
+    };
     let times = (0..5).map(|sweep| 3000.0 + middle(sweep)).collect();
     write_poses(folder.join("tum.txt"), &poses(Some(times)), PoseFormat::Tum).unwrap();
     write_poses(folder.join("kitti.txt"), &poses(None), PoseFormat::Kitti).unwrap();
@@ -262,7 +266,8 @@ fn clouds_of_a_bag_are_deskewed_by_their_stamps() {
         }
     }
     let poses = stamps.iter().map(|stamp| at_time(&stamps, *stamp)).collect();
-    write_poses(at.join("tum.txt"), &Poses { poses, times: Some(stamps.clone()) }, PoseFormat::Tum).unwrap();
+    write_poses(at.join("tum.txt"), &Poses { poses, times: Some(stamps.clone()), ..Poses::default() }, PoseFormat::Tum)
+        .unwrap();
     let build = "ndt build drive.mcap --poses tum.txt --resolution 0.05";
     run(at, &format!("{build} --deskew on --moments deskewed.arrow")).expect(0);
     run(at, &format!("{build} --moments skewed.arrow")).expect(0);

@@ -21,7 +21,7 @@ use std::path::Path;
 /// use pointmill_data::poses::deskew;
 /// use pointmill_io::{Poses, Times};
 /// let at = |x| Pose::exp(&[x, 0.0, 0.0, 0.0, 0.0, 0.0]);
-/// let poses = Poses { poses: vec![at(0.0), at(1.0)], times: Some(vec![7.0, 7.1]) };
+/// let poses = Poses { poses: vec![at(0.0), at(1.0)], times: Some(vec![7.0, 7.1]), ..Poses::default() };
 /// let times = Times::new(0.0, vec![0.0, 0.05, 0.1]);
 /// let moved = deskew(&poses, "poses.txt", [[5.0, 0.0, 0.0]; 3], &times, 1, None)?;
 /// assert!([5.5, 6.0, 6.5].iter().enumerate().all(|(i, x)| (moved[3 * i] - x).abs() < 1e-9));
@@ -136,6 +136,7 @@ mod tests {
         let of = |zero: f64| Poses {
             poses: at.iter().map(|t| sensor(*t)).collect(),
             times: Some(at.iter().map(|t| zero + t).collect()),
+            ..Poses::default()
         };
         for (index, begin) in [-0.05, 0.03, 0.15, 0.25].into_iter().enumerate() {
             let (points, seconds, world) = seen((0..21).map(|i| begin + f64::from(i) * 0.005));
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_has_no_time_or_no_pose_is_nan_or_an_error() {
-        let poses = |times| Poses { poses: vec![Pose::IDENTITY; 2], times };
+        let poses = |times| Poses { poses: vec![Pose::IDENTITY; 2], times, ..Poses::default() };
         let with = poses(Some(vec![2e9, 2e9 + 0.1]));
         let of = |start: f64| Times::new(start, vec![0.0, f64::NAN, 0.1]);
         let points = [[1.0, 2.0, 3.0]; 3];

@@ -93,6 +93,7 @@ impl InputPoses {
             };
         };
         let poses = read_poses(path, &PoseOptions::default()).map_err(|e| DataError::option("poses", e.to_string()))?;
+        poses.warnings.iter().for_each(|told| observer.warning(&format!("{}: {told}", path.display())));
         let mut kinds = InputKinds::new(inputs.options().dataset);
         for source in sources.iter() {
             kinds.add(source.path().unwrap_or(Path::new("")), matches!(source, Source::Cloud(_)));
@@ -112,7 +113,8 @@ impl InputPoses {
     /// decide and there are more poses than inputs, the error is that of one more input.
     ///
     /// # Errors
-    /// Deskewing by poses without times.
+    /// Deskewing by poses without times; poses that are not those of the lines one by one, for inputs
+    /// without stamps.
     pub fn of(
         path: &Path,
         poses: Poses,
@@ -136,6 +138,10 @@ impl InputPoses {
             (_, deskew) => deskew,
         };
         let stamped = poses.times.is_some() && inputs.is_stamped;
+        if let Some(told) = poses.warnings.iter().find(|told| !stamped && told.moves_lines()) {
+            let way = "inputs without stamps take the lines one by one, so each needs a line of its own";
+            return Err(DataError::option("poses", format!("{}: {told}; {way}", path.display())));
+        }
         let (count, found) = (inputs.count, poses.poses.len());
         let nothing = (!stamped && found > count).then(|| {
             let wanted = format!("{count}, one for each input");

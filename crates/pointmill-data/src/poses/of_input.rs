@@ -15,7 +15,7 @@ const STAMP_TOLERANCE: f64 = 1e-3;
 /// use pointmill_core::Pose;
 /// use pointmill_data::poses::pose_of;
 /// use pointmill_io::Poses;
-/// let poses = Poses { poses: vec![Pose::IDENTITY; 3], times: Some(vec![0.0, 0.1, 0.2]) };
+/// let poses = Poses { poses: vec![Pose::IDENTITY; 3], times: Some(vec![0.0, 0.1, 0.2]), ..Poses::default() };
 /// assert_eq!((pose_of(&poses, "a.txt", 0, Some(0.2001))?, pose_of(&poses, "a.txt", 1, None)?), (2, 1));
 /// let error = pose_of(&poses, "a.txt", 3, None).unwrap_err();
 /// assert_eq!(error.to_string(), "a.txt: poses: expected a pose for input 3 (from 0), got 3 poses");

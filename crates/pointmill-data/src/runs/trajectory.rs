@@ -114,7 +114,7 @@ impl Trajectory {
     /// # Errors
     /// Poses that are not rigid.
     pub fn bytes(&self, path: &Path, format: TrajectoryFormat) -> Result<Vec<u8>, IoError> {
-        let poses = || Poses { poses: self.poses.clone(), times: Some(self.seconds.clone()) };
+        let poses = || Poses { poses: self.poses.clone(), times: Some(self.seconds.clone()), ..Poses::default() };
         match format {
             TrajectoryFormat::Kitti => pose_bytes(path, &poses(), PoseFormat::Kitti),
             TrajectoryFormat::Tum if self.stamps_ns.is_empty() => pose_bytes(path, &poses(), PoseFormat::Tum),

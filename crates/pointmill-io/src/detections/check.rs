@@ -1,10 +1,11 @@
 //! What a box may be.
 
-use super::Detections;
+use super::{Detections, ImageBox};
 use crate::error::{Detail, IoError, escape};
 use crate::fault::fault;
 use crate::files::entries_of;
 use pointmill_core::boxes::{MAX_EXTENT, MAX_YAW};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What is wrong with a value: its name, what was expected, what was got.
@@ -36,17 +37,81 @@ pub(super) fn finite(name: &str, x: f64) -> Result<f64, Wrong> {
     if x.is_finite() { Ok(x) } else { Err((name.into(), "a finite number".into(), x.to_string())) }
 }
 
-/// The index of a class.
-pub(super) fn class_of(known: &[&str], name: &str) -> Result<u32, Wrong> {
-    let found = known.iter().position(|known| *known == name);
-    found.map(|i| i as u32).ok_or_else(|| ("class".into(), format!("one of {}", known.join(", ")), format!("`{name}`")))
+/// The most names of classes that a file may add to those of its benchmark, and what the rest are
+/// called.
+const MOST_CLASSES: usize = 64;
+const OTHER: &str = "(other)";
+/// The longest name that a file may give to a class, a frame or a log, in bytes.
+pub(super) const LONGEST_NAME: usize = 256;
+
+/// The names of classes, of the benchmark and of the file.
+pub(super) struct Classes {
+    names: Vec<String>,
+    known: usize,
+}
+
+impl Classes {
+    pub(super) fn new(known: &[&str]) -> Self {
+        Self { names: known.iter().map(|&name| name.to_owned()).collect(), known: known.len() }
+    }
+
+    /// The index of a class. One that the benchmark does not have is kept; an evaluation counts it.
+    pub(super) fn index(&mut self, name: &str) -> u32 {
+        if let Some(at) = self.names.iter().position(|known| known == name) {
+            return at as u32;
+        }
+        let is_kept = name.len() <= LONGEST_NAME && self.names.len() < self.known + MOST_CLASSES;
+        if is_kept {
+            self.names.push(name.to_owned());
+            return self.names.len() as u32 - 1;
+        }
+        match self.names.iter().position(|known| known == OTHER) {
+            Some(at) => at as u32,
+            None => {
+                self.names.push(OTHER.to_owned());
+                self.names.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.names
+    }
+}
+
+/// Boxes, or values of them, that cannot be used: for each kind how many, and the first.
+#[derive(Default)]
+pub(super) struct LeftOut(BTreeMap<String, (usize, String)>);
+
+impl LeftOut {
+    /// Notes a box that is left out.
+    pub(super) fn a_box(&mut self, place: &str, wrong: Wrong) {
+        self.note("left out", place, wrong);
+    }
+
+    /// Notes a value that is taken as unknown.
+    pub(super) fn a_value(&mut self, place: &str, wrong: Wrong) {
+        self.note("taken without this value", place, wrong);
+    }
+
+    fn note(&mut self, what: &str, place: &str, (name, expected, got): Wrong) {
+        let of = self.0.entry(format!("{what}: {name}: expected {expected}"));
+        of.or_insert_with(|| (0, format!("first {place}: {got}"))).0 += 1;
+    }
+
+    pub(super) fn warnings(self) -> Vec<String> {
+        let told = |(what, (count, first))| {
+            format!("{count} {} {what} ({first})", if count == 1 { "box is" } else { "boxes are" })
+        };
+        self.0.into_iter().map(told).collect()
+    }
 }
 
 /// The yaw of a quaternion w, x, y, z of any length but 0.
 pub(super) fn yaw_of([w, x, y, z]: [f64; 4]) -> Result<f64, Wrong> {
     let square = w * w + x * x + y * y + z * z;
     if !(square.is_finite() && square > 0.0) {
-        return Err(("rotation".into(), "a quaternion w x y z".into(), format!("{w} {x} {y} {z}")));
+        return Err(("rotation".into(), "a quaternion w x y z".into(), format!("{w:e} {x:e} {y:e} {z:e}")));
     }
     Ok((2.0 * (x * y + w * z)).atan2(w * w + x * x - y * y - z * z))
 }
@@ -55,8 +120,25 @@ pub(super) fn yaw_of([w, x, y, z]: [f64; 4]) -> Result<f64, Wrong> {
 pub(super) fn listed(path: &Path) -> Result<Vec<PathBuf>, IoError> {
     let mut found = entries_of(path).map_err(IoError::io(path, "list"))?;
     found.retain(|entry| entry.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")));
+    if let Some(name) = found.iter().filter_map(|entry| entry.file_name()).find(|name| name.to_str().is_none()) {
+        let got = format!("`{}`; rename it, since frames are named after files", escape(&name.to_string_lossy()));
+        return Err(IoError::BadValue(Detail::new(path, "files", "names in UTF-8", got)));
+    }
     found.sort();
     Ok(found)
+}
+
+/// Whether a path of a folder is a folder. Links are not followed.
+///
+/// # Errors
+/// A link to a folder, which would else be left out without a word.
+pub(super) fn is_folder(path: &Path) -> Result<bool, IoError> {
+    let kind = std::fs::symlink_metadata(path).map_err(IoError::io(path, "stat"))?.file_type();
+    if kind.is_symlink() && path.is_dir() {
+        let got = "a symbolic link to one; name that folder as the argument, or put it in the link's place";
+        return Err(IoError::UnsupportedFormat(Detail::new(path, "folder", "a folder", got)));
+    }
+    Ok(kind.is_dir())
 }
 
 /// The last part of a path without its extension, as a frame is named after it.
@@ -94,6 +176,13 @@ impl Detections {
         }
         if let Some((a, b)) = self.frames.iter().zip(&self.frames[1.min(self.frames.len())..]).find(|(a, b)| a >= b) {
             return bad("frames".into(), "names that ascend".into(), format!("`{a}` before `{b}`"));
+        }
+        for (i, ImageBox { corners, truncation, occlusion }) in self.image.iter().enumerate() {
+            let is_finite = corners.iter().chain([truncation, occlusion]).all(|x| x.is_finite());
+            if !is_finite {
+                let got = format!("{corners:?}, {truncation}, {occlusion}");
+                return bad(format!("row {i}: image box"), "finite numbers".into(), got);
+            }
         }
         for (i, (row, (&class, &score))) in self.boxes.iter().zip(self.class.iter().zip(&self.scores)).enumerate() {
             if class as usize >= self.classes.len() {

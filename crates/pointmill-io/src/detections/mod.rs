@@ -9,9 +9,10 @@ pub use argoverse::read_argoverse;
 pub use kitti::{check_same_kitti_files, read_kitti};
 pub use nuscenes::{ATTRIBUTES, read_nuscenes};
 
-use crate::error::IoError;
-use crate::files::open_named;
+use crate::error::{Detail, IoError};
+use crate::files::{Place, open_at};
 use crate::limits::Limits;
+use crate::plain_text::PlainText;
 use crate::source::Source;
 use std::path::Path;
 
@@ -43,6 +44,8 @@ pub struct Detections {
     pub states: Vec<BoxState>,
     /// LiDAR (and in nuScenes radar) points in the box; -1 is not known.
     pub num_points: Vec<i64>,
+    /// What was left out of the files, with counts.
+    pub warnings: Vec<String>,
 }
 
 /// A box in the image, in KITTI.
@@ -82,6 +85,14 @@ impl Detections {
     pub fn frame_of_rows(&self) -> Vec<u32> {
         let rows = |(i, rows): (usize, &[usize])| vec![i as u32; rows[1] - rows[0]];
         self.splits.windows(2).enumerate().flat_map(rows).collect()
+    }
+
+    /// Makes room for so many more rows of the columns that all files have.
+    fn reserve(&mut self, path: &Path, rows: usize) -> Result<(), IoError> {
+        let refused = |_| out_of_memory(path, rows.saturating_mul(size_of::<[f64; 7]>()));
+        self.boxes.try_reserve(rows).map_err(refused)?;
+        self.class.try_reserve(rows).map_err(refused)?;
+        self.scores.try_reserve(rows).map_err(refused)
     }
 
     /// Takes the rows since the last frame as those of a frame.
@@ -124,15 +135,33 @@ impl Detections {
             states: gather(&self.states, &rows),
             num_points: gather(&self.num_points, &rows),
             classes: self.classes,
+            warnings: self.warnings,
         }
     }
 }
 
-/// The bytes of a file, which count as memory.
-fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, IoError> {
-    let (mut file, length) = open_named(path)?;
-    let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
+/// The bytes of a text in UTF-8 whose lines end in `\n`, which count as memory; so much of it is taken.
+fn read_bytes(place: Place<'_>, limits: &Limits, taken: &mut u64) -> Result<Vec<u8>, IoError> {
+    let (file, length) = open_at(place)?;
+    let mut text = PlainText::new(file).map_err(IoError::io(place.path, "read"))?;
+    let length = text.length(length);
+    let most = limits.max_memory.map(|most| most.saturating_sub(*taken));
+    let mut source = Source::new(place.path, &mut text, length).within(most);
     let mut bytes = vec![];
     source.append(&mut bytes, u64::MAX)?;
     Ok(bytes)
+}
+
+/// The error of memory that the system refuses.
+fn out_of_memory(path: &Path, bytes: usize) -> IoError {
+    IoError::OutOfMemory(Detail::new(path, "memory", format!("{bytes} bytes"), "a refusal"))
+}
+
+/// Counts memory of rows that stays, and refuses what is above the limit.
+fn take(path: &Path, limits: &Limits, taken: &mut u64, bytes: usize) -> Result<(), IoError> {
+    *taken = taken.saturating_add(bytes as u64);
+    let taken = *taken;
+    let Some(most) = limits.max_memory.filter(|most| taken > *most) else { return Ok(()) };
+    let wanted = format!("at most {most} bytes (the limit `max_memory`, --max-memory)");
+    Err(IoError::LimitExceeded(Detail::new(path, "memory", wanted, format!("{taken} bytes or more"))))
 }

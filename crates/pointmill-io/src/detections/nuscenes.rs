@@ -1,9 +1,10 @@
 //! nuScenes' JSON: submissions, and boxes as its devkit writes them.
 
-use super::check::{Wrong, check_box, class_of, error, finite, yaw_of};
-use super::{BoxState, Detections, read_bytes};
+use super::check::{Classes, LONGEST_NAME, LeftOut, Wrong, check_box, error, finite, yaw_of};
+use super::{BoxState, Detections, out_of_memory, read_bytes, take};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
+use crate::files::Place;
 use crate::limits::Limits;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -37,29 +38,41 @@ pub const ATTRIBUTES: [&str; 8] = [
     "vehicle.stopped",
 ];
 
+/// Memory of a box in the columns, in bytes.
+const BYTES: usize = size_of::<[f64; 7]>() + size_of::<BoxState>() + size_of::<[u64; 3]>();
+/// The largest velocity in m/s that is known: far beyond all that moves on roads.
+const FASTEST: f64 = 1e6;
+
 /// Reads the boxes of a submission of nuScenes, `{"meta": .., "results": {token: [box, ..], ..}}`, or
 /// of what `EvalBoxes.serialize()` of its devkit gives, `{token: [box, ..], ..}`.
 ///
 /// **Units and frames**: metres, radians and m/s in the global frame. A quaternion becomes its yaw.
-/// `NaN` is a velocity that is not known. A negative score, which the devkit gives to truth, becomes 1
-/// where all scores are negative.
+/// `NaN` is a velocity that is not known. Scores are those of the file; the devkit gives -1 to truth.
 ///
 /// # Errors
-/// What is no such JSON, with line and column; a class or attribute that nuScenes does not have, a
-/// number that is not finite, an extent that is not positive, a sample twice, each with sample and box.
+/// What is no such JSON, with line and column; `results` or a sample twice. A box that cannot be used, as
+/// one without a positive extent, is left out, and an attribute that nuScenes does not have is none;
+/// [`Detections::warnings`] says so. Classes that nuScenes does not have are kept.
 pub fn read_nuscenes(path: impl AsRef<Path>, limits: &Limits) -> Result<Detections, IoError> {
     let path = path.as_ref();
-    let mut bytes = read_bytes(path, limits)?;
+    let mut taken = 0;
+    let mut bytes = read_bytes(Place { path, follow_links: true }, limits, &mut taken)?;
+    taken += bytes.len() as u64;
     if memchr::memmem::find(&bytes, b"NaN").is_some() {
-        bytes = without_nan(&bytes);
+        bytes = without_nan(path, &bytes)?;
     }
-    let classes = CLASSES.map(str::to_owned).into();
-    let mut state = State { out: Detections { classes, ..Detections::default() }, wrong: None };
+    let mut state = State {
+        out: Detections::default(),
+        classes: Classes::new(&CLASSES),
+        left_out: LeftOut::default(),
+        wrong: None,
+        limits: (path, limits, taken),
+    };
     let mut json = serde_json::Deserializer::from_slice(&bytes);
     let read = Samples { state: &mut state, is_outer: true }.deserialize(&mut json).and_then(|()| json.end());
     if let Err(e) = read {
         return Err(match state.wrong.take() {
-            Some((place, wrong)) => error(path, &place, wrong),
+            Some(wrong) => wrong,
             None => {
                 let place = format!("line {}, column {}", e.line(), e.column());
                 let told = e.to_string();
@@ -69,10 +82,8 @@ pub fn read_nuscenes(path: impl AsRef<Path>, limits: &Limits) -> Result<Detectio
         });
     }
     let mut out = state.out;
+    (out.classes, out.warnings) = (state.classes.into_names(), state.left_out.warnings());
     let frames = out.frames.len();
-    if out.scores.iter().all(|&score| score < 0.0) {
-        out.scores.fill(1.0);
-    }
     out = out.sorted();
     if out.frames.len() < frames {
         bail!(path, BadValue, "samples", "each once", ("{} of them twice", frames - out.frames.len()));
@@ -81,8 +92,10 @@ pub fn read_nuscenes(path: impl AsRef<Path>, limits: &Limits) -> Result<Detectio
 }
 
 /// The text with `null` for each `NaN` outside of strings.
-fn without_nan(bytes: &[u8]) -> Vec<u8> {
-    let (mut out, mut in_text, mut at) = (Vec::with_capacity(bytes.len() + bytes.len() / 8), false, 0);
+fn without_nan(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, IoError> {
+    let (mut out, mut in_text, mut at) = (vec![], false, 0);
+    let room = bytes.len() + bytes.len() / 3 + 4;
+    out.try_reserve_exact(room).map_err(|_| out_of_memory(path, room))?;
     while let Some(&byte) = bytes.get(at) {
         if !in_text && bytes[at..].starts_with(b"NaN") {
             out.extend(b"null");
@@ -95,7 +108,7 @@ fn without_nan(bytes: &[u8]) -> Vec<u8> {
         out.extend(&bytes[at..bytes.len().min(at + length)]);
         at += length;
     }
-    out
+    Ok(out)
 }
 
 /// A box of the file; other fields are ignored, as the devkit does.
@@ -116,16 +129,39 @@ struct JsonBox<'a> {
     attribute_name: Cow<'a, str>,
 }
 
-/// What was read so far, and what is wrong with a value: its sample and box, and what it is.
-struct State {
+/// What was read so far, and what ended it.
+struct State<'p> {
     out: Detections,
-    wrong: Option<(String, Wrong)>,
+    classes: Classes,
+    left_out: LeftOut,
+    wrong: Option<IoError>,
+    /// The file, its limits, and the memory that is taken.
+    limits: (&'p Path, &'p Limits, u64),
 }
 
-impl State {
-    fn push(&mut self, token: &str, found: &JsonBox<'_>) -> Result<(), Wrong> {
+impl State<'_> {
+    /// Adds the box of a sample, or leaves it out.
+    fn push(&mut self, token: &str, index: usize, found: &JsonBox<'_>) -> Result<(), IoError> {
+        let (path, limits, taken) = &mut self.limits;
+        let place = || format!("sample `{token}`, box {index}");
         if found.sample_token != token {
-            return Err(("sample_token".into(), format!("`{token}`"), format!("`{}`", found.sample_token)));
+            let wrong = ("sample_token".into(), format!("`{token}`"), format!("`{}`", found.sample_token));
+            return Err(error(path, &place(), wrong));
+        }
+        take(path, limits, taken, BYTES)?;
+        self.out.reserve(path, 1)?;
+        self.out.num_points.try_reserve(1).map_err(|_| out_of_memory(path, BYTES))?;
+        self.out.states.try_reserve(1).map_err(|_| out_of_memory(path, BYTES))?;
+        if let Err(wrong) = self.add(found, &place) {
+            self.left_out.a_box(&place(), wrong);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, found: &JsonBox<'_>, place: &dyn Fn() -> String) -> Result<(), Wrong> {
+        let score = finite("detection_score", found.detection_score)?;
+        if found.detection_name.len() > LONGEST_NAME {
+            return Err(("detection_name".into(), format!("at most {LONGEST_NAME} bytes"), "more".into()));
         }
         let ([x, y, z], [w, l, h]) = (found.translation, found.size);
         let row = [x, y, z, l, w, h, yaw_of(found.rotation)?];
@@ -136,17 +172,23 @@ impl State {
         let attribute = match &*found.attribute_name {
             "" => None,
             name => {
-                let place = ATTRIBUTES.iter().position(|known| *known == name);
-                let wrong = || ("attribute_name".into(), ATTRIBUTES.join(", "), format!("`{name}`"));
-                Some(place.ok_or_else(wrong)? as u8)
+                let at = ATTRIBUTES.iter().position(|known| *known == name);
+                if at.is_none() {
+                    let got = format!("`{}`", &name[..name.floor_char_boundary(LONGEST_NAME)]);
+                    self.left_out.a_value(&place(), ("attribute_name".into(), ATTRIBUTES.join(", "), got));
+                }
+                at.map(|at| at as u8)
             }
         };
-        self.out.class.push(class_of(&CLASSES, &found.detection_name)?);
+        self.out.class.push(self.classes.index(&found.detection_name));
+        if let Some(x) = found.velocity.into_iter().flatten().find(|x| x.abs() > FASTEST) {
+            self.left_out.a_value(&place(), ("velocity".into(), format!("at most {FASTEST:e} m/s"), format!("{x:e}")));
+        }
         self.out.boxes.push(row);
-        self.out.scores.push(finite("detection_score", found.detection_score)?);
+        self.out.scores.push(score);
         self.out.num_points.push(found.num_pts.unwrap_or(-1));
         self.out.states.push(BoxState {
-            velocity: found.velocity.map(|x| x.unwrap_or(f64::NAN)),
+            velocity: found.velocity.map(|x| x.filter(|x| x.abs() <= FASTEST).unwrap_or(f64::NAN)),
             attribute,
             from_ego: found.ego_translation.map(|[x, y, _]| [x, y]),
         });
@@ -155,12 +197,12 @@ impl State {
 }
 
 /// The object of samples, or the one around it.
-struct Samples<'s> {
-    state: &'s mut State,
+struct Samples<'s, 'p> {
+    state: &'s mut State<'p>,
     is_outer: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Samples<'_> {
+impl<'de> DeserializeSeed<'de> for Samples<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -168,7 +210,7 @@ impl<'de> DeserializeSeed<'de> for Samples<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Samples<'_> {
+impl<'de> Visitor<'de> for Samples<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -176,16 +218,26 @@ impl<'de> Visitor<'de> for Samples<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut has_results = false;
         while let Some(token) = map.next_key::<String>()? {
             match (self.is_outer, &*token) {
+                (true, "results") if has_results => return Err(A::Error::custom("`results` twice")),
                 (true, "meta") => {
                     map.next_value::<IgnoredAny>()?;
                 }
-                (true, "results") => map.next_value_seed(Samples { state: &mut *self.state, is_outer: false })?,
+                (true, "results") => {
+                    has_results = true;
+                    map.next_value_seed(Samples { state: &mut *self.state, is_outer: false })?;
+                }
                 _ => {
+                    let (path, limits, taken) = &mut self.state.limits;
+                    if let Err(wrong) = take(path, limits, taken, 2 * size_of::<String>() + token.len()) {
+                        self.state.wrong = Some(wrong);
+                        return Err(A::Error::custom("a value"));
+                    }
                     for (i, found) in map.next_value::<Vec<JsonBox<'_>>>()?.iter().enumerate() {
-                        if let Err(wrong) = self.state.push(&token, found) {
-                            self.state.wrong = Some((format!("sample `{token}`, box {i}"), wrong));
+                        if let Err(wrong) = self.state.push(&token, i, found) {
+                            self.state.wrong = Some(wrong);
                             return Err(A::Error::custom("a value"));
                         }
                     }

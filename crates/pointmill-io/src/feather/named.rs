@@ -111,13 +111,16 @@ fn find(window: &Window<'_, '_>, columns: &[Column], wanted: &Wanted<'_>) -> Res
         let found: Vec<_> = columns.iter().take(16).map(|column| &*column.name).collect();
         bail!(window, MissingField, field, "this column", ("the columns {}", found.join(", ")));
     };
+    if columns.iter().filter(|column| column.name == wanted.name).count() > 1 {
+        bail!(window, BadValue, field, "one column of this name", "several");
+    }
     let expected = match (wanted.what, columns[at].kind) {
         (What::Numbers, Kind::Numbers(Dtype::F32 | Dtype::F64 | Dtype::I64))
         | (What::Whole, Kind::Numbers(Dtype::I64))
         | (What::Text, Kind::Text { .. }) => return Ok(Some(at)),
         (What::Numbers, _) => "numbers of f32, f64 or i64",
         (What::Whole, _) => "numbers of i64",
-        (What::Text, _) => "texts (utf8 or large utf8)",
+        (What::Text, _) => "texts (utf8 or large utf8), to which pandas' astype(str) casts categories",
     };
     bail!(window, DtypeMismatch, field, expected, "another type")
 }

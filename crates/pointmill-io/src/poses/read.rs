@@ -1,13 +1,16 @@
 //! Reads poses.
 
-use super::euroc::Columns;
-use super::{PoseFormat, PoseOptions, Poses};
-use crate::error::{Detail, IoError, excerpt};
+use super::columns::{Columns, Unit};
+use super::draft::Draft;
+use super::lines::Lines;
+use super::{PoseFormat, PoseOptions, PoseWarning, Poses, numbers_of_formats};
+use crate::error::IoError;
 use crate::fault::Context as _;
 use crate::feather;
 use crate::files::open_named;
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
+use crate::plain_text::PlainText;
 use crate::source::Source;
 use crate::window::Window;
 use pointmill_core::Pose;
@@ -15,30 +18,33 @@ use std::path::Path;
 
 /// The columns of Argoverse 2's table of poses.
 const ARGOVERSE2: [&str; 8] = ["timestamp_ns", "qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m"];
-/// Most numbers of a line.
-const MOST: usize = 17;
 
 /// Reads the poses of a file.
 ///
-/// **Order**: the order of the lines or rows. Times of nanoseconds become seconds, of which an
+/// Text may be saved as UTF-8 or UTF-16, with a byte order mark or without, with any line ends.
+///
+/// **Order**: the order of the lines or rows; poses whose times do not ascend are sorted, and of equal
+/// times the first pose is kept. [`Poses::warnings`] says what was decided. Times of nanoseconds become seconds, of which an
 /// `f64` holds those since 1980 to 60 ns. A rotation that is exact to a millionth keeps every bit
 /// of its matrix; see [`Pose::from_matrix`] and
-/// [`Pose::from_quaternion`] for how far from rigid a pose may be. A file without poses has none.
+/// [`Pose::from_quaternion`] for how far from rigid a pose may be; a quaternion of few digits is scaled
+/// if its length is within 0.1 of one. A file without poses has none.
 ///
 /// # Limits
 /// [`Limits::max_points`] counts the poses, [`Limits::max_memory`] their memory, which is taken as the lines come.
 ///
 /// # Errors
 /// A line of too few or too many numbers, a word that is no number, a pose that is not rigid or not
-/// finite, times that do not ascend or are not of the unit of the format; each with the number of
-/// the line.
+/// finite, times that are not of the unit of the format, positions without rotations
+/// ([`PoseOptions::positions`]), names of columns that do not tell which is what; each with the number
+/// of the line.
 ///
 /// ```
 /// use pointmill_io::{PoseFormat, PoseOptions, Poses, read_poses, write_poses};
 /// use pointmill_core::Pose;
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-poses.txt", std::process::id()));
 /// let poses = vec![Pose::IDENTITY, Pose::from_translation([1.0, 2.0, 0.1])];
-/// let written = Poses { poses, times: Some(vec![0.0, 0.1]) };
+/// let written = Poses { poses, times: Some(vec![0.0, 0.1]), ..Poses::default() };
 /// write_poses(&path, &written, PoseFormat::Tum)?;
 /// assert_eq!(std::fs::read_to_string(&path).unwrap(), "0 0 0 0 0 0 0 1\n0.1 1 2 0.1 0 0 0 1\n");
 /// assert_eq!(read_poses(&path, &PoseOptions::default())?, written);
@@ -46,31 +52,145 @@ const MOST: usize = 17;
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses, IoError> {
-    let path = path.as_ref();
-    let (mut file, length) = open_named(path)?;
-    let mut source = Source::new(path, &mut file, length).within(options.limits.max_memory);
+    read_as(path.as_ref(), options).map(|(poses, _)| poses)
+}
+
+/// Reads the poses of a file, and the format that they have.
+fn read_as(path: &Path, options: &PoseOptions) -> Result<(Poses, Found), IoError> {
+    let (file, length) = open_named(path)?;
+    let mut text = PlainText::new(file).map_err(IoError::io(path, "read"))?;
+    let length = text.length(length);
+    let mut source = Source::new(path, &mut text, length).within(options.limits.max_memory);
     let mut window = Window::new(&mut source);
     let first = window.peek(feather::FILE.len())?;
     let is_table = window.at(&first) == feather::FILE;
     if options.format.map_or(is_table, |format| format == PoseFormat::Argoverse2) {
-        return read_table(&mut window, &options.limits);
+        let poses = read_table(&mut window, &options.limits)?;
+        return Ok((poses, Found { format: PoseFormat::Argoverse2, is_named: true }));
     }
-    let mut lines = Lines { window, numbers: Vec::with_capacity(MOST), columns: None };
-    let mut poses = Poses::default();
-    let mut format = options.format;
-    while lines.advance()? {
-        let format = match format {
-            Some(format) => format,
-            None if lines.columns.is_some() => *format.insert(PoseFormat::Euroc),
-            None => *format.insert(lines.format()?),
+    let (mut lines, mut draft) = (Lines::new(window), Draft::default());
+    if !lines.advance()? {
+        let format = options.format.unwrap_or(PoseFormat::Tum);
+        return Ok((Poses::default(), Found { format, is_named: false }));
+    }
+    let named = lines.columns(options.format)?;
+    let first = First { named, format: options.format, takes_positions: options.positions };
+    let (layout, early) = first.layout(&mut lines)?;
+    if let Layout::Columns(columns) = &layout {
+        check_positions(&lines, columns, options.positions)?;
+    }
+    for row in early {
+        let next = std::mem::replace(&mut lines.numbers, row);
+        push(&lines, &layout, &mut draft, &options.limits)?;
+        lines.numbers = next;
+    }
+    while !lines.numbers.is_empty() {
+        push(&lines, &layout, &mut draft, &options.limits)?;
+        lines.advance()?;
+    }
+    let is_named = named.is_some();
+    let (columns, format) = match layout {
+        Layout::Columns(columns) if columns.has_order_of_tum() => (columns, PoseFormat::Tum),
+        Layout::Columns(columns) => (columns, PoseFormat::Euroc),
+        Layout::Numbers(format) => (Columns::TUM, format),
+    };
+    let mut poses = draft.finish(lines.window.source(), &columns)?;
+    if is_named && columns.time.is_none() {
+        poses.warnings.push(PoseWarning::NoTimes);
+    }
+    Ok((poses, Found { format, is_named }))
+}
+
+/// What a file was found to be.
+struct Found {
+    format: PoseFormat,
+    /// Whether it says so itself, by names.
+    is_named: bool,
+}
+
+/// How the lines of a file are read.
+enum Layout {
+    /// By columns.
+    Columns(Columns),
+    /// All numbers of a line, of a format without times.
+    Numbers(PoseFormat),
+}
+
+/// What is known at the first line.
+struct First {
+    named: Option<Columns>,
+    format: Option<PoseFormat>,
+    takes_positions: bool,
+}
+
+impl First {
+    /// How the file is read, and lines that were read to find out.
+    fn layout(&self, lines: &mut Lines<'_, '_>) -> Result<(Layout, Vec<Vec<f64>>), IoError> {
+        let numbers = lines.numbers.len();
+        let format = match (self.named, self.format) {
+            (Some(columns), _) => return Ok((Layout::Columns(columns), vec![])),
+            (None, Some(format)) => format,
+            (None, None) if matches!(numbers, 3 | 4) => return self.of_few_numbers(lines),
+            (None, None) => {
+                let known = PoseFormat::ALL.iter().copied().find(|format| format.numbers() == numbers);
+                known.ok_or_else(|| IoError::ShapeMismatch(lines.detail(numbers_of_formats(), numbers.to_string())))?
+            }
         };
-        // A file of one pose may have a row of it a line.
-        if poses.poses.is_empty() && lines.numbers.len() == format.row() {
-            while lines.numbers.len() < format.numbers() && lines.more()? {}
-        }
-        lines.push(format, &mut poses, &options.limits)?;
+        Ok(match format {
+            // The caller says the order, and digits the unit.
+            PoseFormat::Tum if self.format.is_some() => {
+                (Layout::Columns(Columns { unit: Unit::ByDigits, ..Columns::TUM }), vec![])
+            }
+            PoseFormat::Tum => (Layout::Columns(Columns::TUM), vec![]),
+            PoseFormat::Euroc => (Layout::Columns(Columns::euroc(numbers)), vec![]),
+            format => {
+                // A file of one pose may have a row of it a line.
+                if numbers == format.row() {
+                    while lines.numbers.len() < format.numbers() && lines.more()? {}
+                }
+                (Layout::Numbers(format), vec![])
+            }
+        })
     }
-    Ok(poses)
+
+    /// Lines of three or four numbers are the rows of one pose, or positions, as their number says.
+    fn of_few_numbers(&self, lines: &mut Lines<'_, '_>) -> Result<(Layout, Vec<Vec<f64>>), IoError> {
+        let numbers = lines.numbers.len();
+        let format = if numbers == 4 { PoseFormat::Matrix } else { PoseFormat::Xyzrpy };
+        let of_a_pose = format.numbers() / numbers;
+        let mut early = vec![lines.numbers.clone()];
+        while early.len() <= of_a_pose && lines.advance()? {
+            if lines.numbers.len() != numbers {
+                let wanted = format!("{numbers} numbers, as the lines before have");
+                return Err(IoError::ShapeMismatch(lines.detail(wanted, lines.numbers.len().to_string())));
+            }
+            early.push(lines.numbers.clone());
+        }
+        let has_more = early.len() > of_a_pose;
+        let ascends = numbers == 4 && early.windows(2).all(|pair| pair[0][0] < pair[1][0]);
+        let is_last_row = early.last().is_some_and(|row| row[..3] == [0.0; 3]);
+        let is_pose = !has_more && if numbers == 4 { is_last_row || !ascends } else { true };
+        if is_pose || (early.len() == 1 && !self.takes_positions) {
+            lines.numbers = early.concat();
+            return Ok((Layout::Numbers(format), vec![]));
+        }
+        // What is left in the lines is the last of these.
+        lines.numbers = early.pop().unwrap_or_default();
+        Ok((Layout::Columns(Columns::positions(numbers)), early))
+    }
+}
+
+/// Refuses positions where poses are wanted.
+fn check_positions(lines: &Lines<'_, '_>, columns: &Columns, are_taken: bool) -> Result<(), IoError> {
+    if columns.rotation.is_some() || are_taken {
+        return Ok(());
+    }
+    let wanted = format!("poses, which are {}", numbers_of_formats());
+    let found = match columns.time {
+        Some(_) => "times with positions alone; pointmill evaluate compares those",
+        None => "positions alone; pointmill evaluate compares those",
+    };
+    Err(IoError::ShapeMismatch(lines.detail(wanted, found)))
 }
 
 /// The poses of a file that is one of poses, whatever its name: text of which every line is a rigid
@@ -100,8 +220,11 @@ pub fn find_poses(path: impl AsRef<Path>, limits: &Limits) -> Option<(PoseFormat
         return None;
     }
     let read = |format| {
-        let poses = read_poses(path, &PoseOptions { format: Some(format), limits: limits.clone() }).ok()?;
-        (!poses.poses.is_empty()).then_some((format, poses))
+        let options = PoseOptions { format: Some(format), limits: limits.clone(), ..PoseOptions::default() };
+        let (poses, found) = read_as(path, &options).ok()?;
+        // Points may look nearly like poses; only names say that they are some.
+        let is_sure = found.is_named || poses.warnings.is_empty();
+        (is_sure && !poses.poses.is_empty()).then_some((found.format, poses))
     };
     KNOWN.into_iter().find_map(read)
 }
@@ -110,132 +233,67 @@ pub fn find_poses(path: impl AsRef<Path>, limits: &Limits) -> Option<(PoseFormat
 fn read_table(window: &mut Window<'_, '_>, limits: &Limits) -> Result<Poses, IoError> {
     let bounds = Bounds { limits: limits.clone(), ..Bounds::default() };
     let rows = feather::read_columns(window, &bounds, ARGOVERSE2)?;
-    let (mut poses, mut times) = (window.source().room(rows.len())?, window.source().room(rows.len())?);
+    let mut draft = Draft::default();
     for (row, &[time, qw, qx, qy, qz, x, y, z]) in rows.iter().enumerate() {
-        let detail = |wanted: String, found: String| window.detail(&format!("row {row}"), wanted, found);
-        let time = time / 1e9;
-        if times.last() == Some(&time) {
-            continue;
-        }
-        check_time(time, times.last().copied(), detail)?;
-        let pose = Pose::from_quaternion([x, y, z], [qx, qy, qz, qw]);
-        poses.push(pose.map_err(|e| IoError::BadValue(detail("a rigid transform".into(), e.to_string())))?);
-        times.push(time);
+        let pose = draft.pose([x, y, z], [qx, qy, qz, qw]).map_err(|e| e.to_string());
+        let pose = if time.is_finite() { pose } else { Err(format!("the time {time}")) };
+        let wrong = |e| IoError::BadValue(window.detail(&format!("row {row}"), "a rigid transform and its time", e));
+        draft.push(window.source(), pose.map_err(wrong)?, Some(time))?;
     }
-    Ok(Poses { poses, times: Some(times) })
+    draft.finish(window.source(), &Columns { unit: Unit::PerSecond(1e9), ..Columns::TUM })
 }
 
-/// Checks that a time comes after the one before it.
-fn check_time(time: f64, last: Option<f64>, detail: impl FnOnce(String, String) -> Box<Detail>) -> Result<(), IoError> {
-    if time.is_finite() && last.is_none_or(|last| last < time) {
-        return Ok(());
+/// Adds the pose of a line.
+fn push(lines: &Lines<'_, '_>, layout: &Layout, to: &mut Draft, limits: &Limits) -> Result<(), IoError> {
+    let found = lines.numbers.len();
+    let (expected, of) = match layout {
+        Layout::Numbers(format) => (format.numbers(), format.as_str()),
+        Layout::Columns(_) if lines.is_named() => (found, ""),
+        Layout::Columns(columns) if columns.rotation.is_none() => (columns.numbers, "positions"),
+        Layout::Columns(columns) if columns.has_order_of_tum() => (columns.numbers, "tum"),
+        Layout::Columns(columns) => (columns.numbers, "euroc"),
+    };
+    if found != expected {
+        return Err(IoError::ShapeMismatch(lines.detail(format!("{expected} numbers ({of})"), found.to_string())));
     }
-    let wanted = last.map_or_else(|| "a finite time".into(), |last| format!("a finite time after {last}"));
-    Err(IoError::BadValue(detail(wanted, time.to_string())))
-}
-
-/// The lines of a file that have numbers.
-struct Lines<'s, 'a> {
-    window: Window<'s, 'a>,
-    /// The numbers of the line, or of lines that were gathered.
-    numbers: Vec<f64>,
-    /// What a header of EuRoC says, or the first line of such a file.
-    columns: Option<Columns>,
-}
-
-impl Lines<'_, '_> {
-    /// Takes the next line with numbers; whether there is one.
-    fn advance(&mut self) -> Result<bool, IoError> {
-        self.numbers.clear();
-        self.more()
+    if limits.max_points.is_some_and(|most| to.poses.len() as u64 >= most) {
+        let wanted = format!("at most {} poses (the limit `max_points`)", to.poses.len());
+        return Err(IoError::LimitExceeded(lines.detail(wanted, "more")));
     }
-
-    /// Adds the numbers of the next line that has some.
-    fn more(&mut self) -> Result<bool, IoError> {
-        let before = self.numbers.len();
-        while self.numbers.len() == before {
-            let Some(line) = self.window.line()? else { return Ok(false) };
-            let line = self.window.at(&line);
-            if let Some(comment) = line.trim_ascii_start().strip_prefix(b"#") {
-                self.columns = self.columns.or_else(|| Columns::named(str::from_utf8(comment).ok()?));
-                continue;
-            }
-            let words = line.split(|b| b.is_ascii_whitespace() || *b == b',').filter(|word| !word.is_empty());
-            for word in words {
-                let number = str::from_utf8(word).ok().and_then(|word| word.parse().ok());
-                let number = number.ok_or_else(|| IoError::BadValue(self.detail("a number", excerpt(word))))?;
-                if self.numbers.len() == MOST {
-                    return Err(IoError::ShapeMismatch(self.detail(wanted(), "more")));
-                }
-                self.numbers.push(number);
-            }
-        }
-        Ok(true)
-    }
-
-    /// What is wrong with the line.
-    fn detail(&self, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        self.window.detail(&format!("line {}", self.window.line_number()), wanted, found)
-    }
-
-    /// The format of a file whose first line this is.
-    fn format(&self) -> Result<PoseFormat, IoError> {
-        let numbers = self.numbers.len();
-        let known = PoseFormat::ALL.iter().copied().find(|format| [format.numbers(), format.row()].contains(&numbers));
-        known.ok_or_else(|| IoError::ShapeMismatch(self.detail(wanted(), numbers.to_string())))
-    }
-
-    /// Adds the pose of the numbers.
-    fn push(&mut self, format: PoseFormat, to: &mut Poses, limits: &Limits) -> Result<(), IoError> {
-        let found = self.numbers.len();
-        let columns = match format {
-            PoseFormat::Euroc => *self.columns.get_or_insert(Columns::of(found)),
-            _ => Columns::TUM,
-        };
-        let numbers = &self.numbers[..];
-        let expected = if format == PoseFormat::Euroc { columns.numbers } else { format.numbers() };
-        if found != expected {
-            return Err(IoError::ShapeMismatch(
-                self.detail(format!("{expected} numbers ({format})"), found.to_string()),
-            ));
-        }
-        if limits.max_points.is_some_and(|most| to.poses.len() as u64 >= most) {
-            let wanted = format!("at most {} poses (the limit `max_points`)", to.poses.len());
-            return Err(IoError::LimitExceeded(self.detail(wanted, "more")));
-        }
-        let rows = |n: usize| {
+    let (pose, time) = match layout {
+        Layout::Numbers(PoseFormat::Xyzrpy) => (Pose::from_xyzrpy(std::array::from_fn(|i| lines.numbers[i])), None),
+        Layout::Numbers(format) => {
             let mut rows = [[0.0, 0.0, 0.0, 1.0]; 4];
-            rows.as_flattened_mut()[..n].copy_from_slice(&numbers[..n]);
-            Pose::from_matrix(&rows)
-        };
-        let pose = match format {
-            PoseFormat::Kitti | PoseFormat::Matrix => rows(format.numbers()),
-            PoseFormat::Tum | PoseFormat::Euroc | PoseFormat::Argoverse2 => {
-                let [_, x, y, z, i, j, k, w] = columns.places.map(|place| numbers[place]);
-                Pose::from_quaternion([x, y, z], [i, j, k, w])
-            }
-            PoseFormat::Xyzrpy => Pose::from_xyzrpy(std::array::from_fn(|i| numbers[i])),
-        };
-        let pose = pose.map_err(|e| IoError::BadValue(self.detail("a rigid transform", e.to_string())))?;
-        let source = self.window.source();
-        if matches!(format, PoseFormat::Tum | PoseFormat::Euroc) {
-            let told = numbers[columns.places[0]];
-            if let Some(wanted) = columns.wanted_instead_of(told) {
-                return Err(IoError::BadValue(self.detail(wanted, told.to_string())));
-            }
-            let (time, times) = (told / columns.per_second, to.times.get_or_insert_default());
-            check_time(time, times.last().copied(), |wanted, found| self.detail(wanted, found))?;
-            source.reserve(times, 1)?;
-            times.push(time);
+            let numbers = format.numbers();
+            rows.as_flattened_mut()[..numbers].copy_from_slice(&lines.numbers[..numbers]);
+            (Pose::from_matrix(&rows), None)
         }
-        source.reserve(&mut to.poses, 1)?;
-        to.poses.push(pose);
-        Ok(())
-    }
+        Layout::Columns(columns) => {
+            let [time, nanoseconds, x, y, z, i, j, k, w] = lines.of(columns);
+            let pose = match columns.rotation {
+                Some(_) => to.pose([x, y, z], [i, j, k, w]),
+                None => Pose::from_xyzrpy([x, y, z, 0.0, 0.0, 0.0]),
+            };
+            let time = columns.time.map(|_| check_time(lines, columns, time, nanoseconds)).transpose()?;
+            (pose, time)
+        }
+    };
+    let pose = pose.map_err(|e| IoError::BadValue(lines.detail("a rigid transform", e.to_string())))?;
+    to.push(lines.window.source(), pose, time)
 }
 
-/// How many numbers a line has, of any format of text.
-fn wanted() -> String {
-    let of_text = PoseFormat::ALL.iter().filter(|format| **format != PoseFormat::Argoverse2);
-    of_text.map(|format| format!("{} numbers ({format})", format.numbers())).collect::<Vec<_>>().join(" or ")
+/// A time as the line has it, checked.
+fn check_time(lines: &Lines<'_, '_>, columns: &Columns, time: f64, nanoseconds: f64) -> Result<f64, IoError> {
+    let wanted = if !time.is_finite() {
+        Some("a finite time".into())
+    } else if !(0.0..1e9).contains(&nanoseconds) {
+        return Err(IoError::BadValue(lines.detail("nanoseconds from 0 to 999999999", nanoseconds.to_string())));
+    } else {
+        columns.wanted_instead_of(time)
+    };
+    match wanted {
+        Some(wanted) => Err(IoError::BadValue(lines.detail(wanted, time.to_string()))),
+        None if columns.nanoseconds.is_some() => Ok(time + nanoseconds / 1e9),
+        None => Ok(time),
+    }
 }

@@ -94,10 +94,14 @@ fn number(number: f64) -> String {
 }
 
 /// Checks that what is written would be read.
-fn check(path: &Path, Poses { poses, times }: &Poses, format: PoseFormat) -> Result<(), IoError> {
+fn check(path: &Path, of: &Poses, format: PoseFormat) -> Result<(), IoError> {
+    let Poses { poses, times, positions_only, .. } = of;
     if !format.is_written() {
         let wanted = PoseFormat::written().map(PoseFormat::as_str).collect::<Vec<_>>().join(", ");
         return Err(IoError::InvalidArgument(Detail::new(path, "format", wanted, format.to_string())));
+    }
+    if *positions_only {
+        return Err(IoError::InvalidArgument(Detail::new(path, "poses", "poses with rotations", "positions alone")));
     }
     check_poses(path, poses)?;
     if format == PoseFormat::Tum {

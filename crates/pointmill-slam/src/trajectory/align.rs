@@ -34,11 +34,17 @@ impl Similarity {
     ///
     /// Turns that the positions do not determine, such as the one about the line of a straight way,
     /// are those of the orientations. The scale stays 1 where all positions are at one place.
-    pub(super) fn between(estimate: &[Pose], truth: &[Pose], alignment: Alignment) -> (Self, Option<String>) {
+    ///
+    /// Where rotations are not known, such turns are those of the least squares.
+    pub(super) fn between(
+        [estimate, truth]: [&[Pose]; 2],
+        alignment: Alignment,
+        has_rotations: bool,
+    ) -> (Self, Option<String>) {
         if alignment == Alignment::None {
             return (Self::IDENTITY, None);
         }
-        let positions = Positions { estimate, truth, from: mean(estimate), to: mean(truth) };
+        let positions = Positions { estimate, truth, from: mean(estimate), to: mean(truth), has_rotations };
         let (turn, told) = positions.turn();
         let scale = if alignment == Alignment::Sim3 { positions.scale(&turn) } else { 1.0 };
         let translation = subtract(positions.to, turn.rotate(positions.from).map(|x| scale * x));
@@ -59,6 +65,7 @@ struct Positions<'a> {
     truth: &'a [Pose],
     from: [f64; 3],
     to: [f64; 3],
+    has_rotations: bool,
 }
 
 impl Positions<'_> {
@@ -110,8 +117,11 @@ impl Positions<'_> {
         let clear = |large: f64, small: f64| large > 0.0 && large >= CLEAR * CLEAR * small;
         let [along, across] = self.errors(&fitted, left[0]);
         let rms = |squares: f64| (squares.max(0.0) / self.truth.len() as f64).sqrt();
-        let guess = self.turn_of_orientations();
-        let from = "it is taken from the orientations of the poses";
+        let guess = if self.has_rotations { self.turn_of_orientations() } else { fitted };
+        let from = match self.has_rotations {
+            true => "it is taken from the orientations of the poses",
+            false => "it is any that fits, since the rotations of the poses are not known",
+        };
         if !clear(spread, along + across) {
             let told = format!("positions spread over {:.3} m and are {:.3} m off", rms(spread), rms(along + across));
             return (guess, Some(format!("alignment: {told} (rms), which does not determine the rotation; {from}")));

@@ -41,7 +41,7 @@ pub(super) fn motions_apart([from, to]: [&Pose; 2], [truth_from, truth_to]: [&Po
 
 pub(super) fn statistics(errors: &[[f64; 2]]) -> Result<PoseErrors> {
     let of = |k: usize| memory::collect(errors.iter().map(|e| e[k])).map(Statistics::of);
-    Ok(PoseErrors { translation: of(0)?, rotation: of(1)? })
+    Ok(PoseErrors { translation: of(0)?, rotation: Some(of(1)?) })
 }
 
 /// Two trajectories of as many poses, and the metres along the truth.

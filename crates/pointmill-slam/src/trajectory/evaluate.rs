@@ -5,7 +5,7 @@ use super::align::Similarity;
 use super::associate::associate;
 use super::errors::{Beside, apart, lengths, motions_apart, statistics};
 use super::params::EvaluationParams;
-use super::result::{Evaluation, Frame};
+use super::result::{Drift, Evaluation, Frame, PoseErrors};
 use pointmill::internals::memory;
 use pointmill::{Argument, Error, Result};
 
@@ -19,7 +19,8 @@ const SHORTEST: [f64; 2] = [100.0, 0.1];
 ///
 /// **Semantics**: poses belong together by their times where both trajectories have some, else by
 /// their index. By times, each pose of the trajectory with fewer poses (of equally long ones the
-/// estimate) takes the nearest pose of the other, of equally near ones the earlier. The estimate is
+/// estimate) takes the nearest pose of the other, of equally near ones the earlier. Of poses of one
+/// trajectory at one time the first counts; times need not ascend. The estimate is
 /// then moved by the [`Alignment`](super::Alignment), which looks at positions, and where these do
 /// not determine a turn at orientations. The error of a pose is the distance of the positions and
 /// the angle between the rotations; the error of a motion from pose `i` to pose `j` is that of
@@ -49,10 +50,16 @@ pub fn evaluate(estimate: &Trajectory, truth: &Trajectory, params: &EvaluationPa
             return Err(Error::argument(argument, "at least one pose", "none"));
         }
     }
-    let pairs = associate(estimate, truth, params.max_time_difference)?;
+    let mut warnings = vec![];
+    let pairs = associate(estimate, truth, params.max_time_difference, &mut warnings)?;
+    let has_rotations = !(estimate.positions_only() || truth.positions_only());
+    if !has_rotations {
+        warnings.push(unknown_rotations(estimate, truth));
+    }
     let mut moved = memory::collect(pairs.iter().map(|[i, _]| estimate.poses()[*i]))?;
     let true_poses = memory::collect(pairs.iter().map(|[_, j]| truth.poses()[*j]))?;
-    let (alignment, warning) = Similarity::between(&moved, &true_poses, params.alignment);
+    let (alignment, warning) = Similarity::between([&moved, &true_poses], params.alignment, has_rotations);
+    warnings.extend(warning);
     moved.iter_mut().for_each(|pose| *pose = alignment.apply(pose));
     let along = memory::collect(lengths(&true_poses))?;
     let length = along[along.len() - 1];
@@ -73,24 +80,38 @@ pub fn evaluate(estimate: &Trajectory, truth: &Trajectory, params: &EvaluationPa
             time,
             length: along[k],
             translation,
-            rotation,
-            step_translation,
-            step_rotation,
+            rotation: has_rotations.then_some(rotation),
+            step_translation: has_rotations.then_some(step_translation),
+            step_rotation: has_rotations.then_some(step_rotation),
         }
     };
     let segment_lengths = match params.segment_lengths.as_slice() {
         [] => default_lengths(length),
         lengths => lengths.to_vec(),
     };
+    let absolute = statistics(&errors)?;
+    let deltas = if has_rotations { &params.deltas[..] } else { &[] };
     Ok(Evaluation {
         alignment,
         length,
-        absolute: statistics(&errors)?,
-        relative: params.deltas.iter().map(|delta| beside.relative(*delta)).collect::<Result<_>>()?,
-        drift: beside.drift(&segment_lengths, params.segment_every),
+        absolute: PoseErrors { rotation: absolute.rotation.filter(|_| has_rotations), ..absolute },
+        relative: deltas.iter().map(|delta| beside.relative(*delta)).collect::<Result<_>>()?,
+        drift: if has_rotations { beside.drift(&segment_lengths, params.segment_every) } else { Drift::default() },
         frames: memory::collect((0..pairs.len()).map(frame))?,
-        warnings: warning.into_iter().collect(),
+        estimate_poses: estimate.len(),
+        truth_poses: truth.len(),
+        warnings,
     })
+}
+
+/// What is said of errors without rotations.
+fn unknown_rotations(estimate: &Trajectory, truth: &Trajectory) -> String {
+    let who = match (estimate.positions_only(), truth.positions_only()) {
+        (true, true) => "both have",
+        (true, false) => "the estimate has",
+        _ => "the truth has",
+    };
+    format!("{who} positions alone: errors of rotations, relative errors and the drift are not known")
 }
 
 /// 100 to 800 m, or a tenth, a hundredth and so on of these, so that the shortest fits the way.

@@ -50,6 +50,7 @@ const MAX_POSES: usize = 1 << 26;
 pub struct Trajectory {
     poses: Vec<Pose>,
     times: Option<Vec<f64>>,
+    positions_only: bool,
 }
 
 impl Trajectory {
@@ -64,14 +65,14 @@ impl Trajectory {
         if let Some(index) = poses.iter().position(|pose| !pose.is_rigid()) {
             return Err(Error::argument(Argument::Poses, "rigid transforms", format!("one that is not, at {index}")));
         }
-        Ok(Self { poses, times: None })
+        Ok(Self { poses, ..Self::default() })
     }
 
     /// A trajectory with the time of each pose in seconds.
     ///
     /// # Errors
     /// As [`new`](Self::new); a number of times that is not that of the poses; times that are not
-    /// finite, or not ascending.
+    /// finite. Times need not ascend; of equal ones [`evaluate`] takes the first.
     pub fn with_times(poses: Vec<Pose>, times: Vec<f64>) -> Result<Self> {
         if times.len() != poses.len() {
             let expected = format!("{} times, one for each pose", poses.len());
@@ -81,11 +82,18 @@ impl Trajectory {
             let got = format!("{} at {index}", times[index]);
             return Err(Error::argument(Argument::Times, "finite seconds", got));
         }
-        if let Some(index) = times.windows(2).position(|pair| pair[0] >= pair[1]) {
-            let got = format!("{} after {} at {}", times[index + 1], times[index], index + 1);
-            return Err(Error::argument(Argument::Times, "ascending seconds", got));
-        }
         Ok(Self { times: Some(times), ..Self::new(poses)? })
+    }
+
+    /// The same with positions alone: what the rotations of its poses are is not known.
+    #[must_use]
+    pub fn of_positions(self) -> Self {
+        Self { positions_only: true, ..self }
+    }
+
+    /// Whether the rotations of the poses are not known.
+    pub const fn positions_only(&self) -> bool {
+        self.positions_only
     }
 
     /// The poses.

@@ -48,8 +48,8 @@ record! {
     pub struct PoseErrors {
         /// Distances in metres.
         pub translation: Statistics,
-        /// Angles in radians.
-        pub rotation: Statistics,
+        /// Angles in radians; none where a side has positions alone.
+        pub rotation: Option<Statistics>,
     }
 }
 
@@ -116,12 +116,12 @@ record! {
         pub length: f64,
         /// Error of the position in metres.
         pub translation: f64,
-        /// Error of the rotation in radians.
-        pub rotation: f64,
+        /// Error of the rotation in radians; none where a side has positions alone, as the next two.
+        pub rotation: Option<f64>,
         /// Error in metres of the motion from the frame before; 0 for the first.
-        pub step_translation: f64,
+        pub step_translation: Option<f64>,
         /// Error in radians of the motion from the frame before; 0 for the first.
-        pub step_rotation: f64,
+        pub step_rotation: Option<f64>,
     }
 }
 
@@ -137,13 +137,19 @@ record! {
         /// Errors of the poses. The absolute trajectory error (ATE) is the root of the mean square
         /// of the translation.
         pub absolute: PoseErrors,
-        /// Relative pose errors (RPE), in the order of the parameters.
+        /// Relative pose errors (RPE), in the order of the parameters. Where a side has positions alone
+        /// there are none, and no drift: both are errors of motions in the frame of the sensor.
         pub relative: Vec<Relative>,
         /// The drift.
         pub drift: Drift,
-        /// Each pair of poses, in the order of the truth.
+        /// Each pair of poses, in the order of time.
         pub frames: Vec<Frame>,
-        /// What is odd: turns that the positions do not determine.
+        /// Poses of the estimate, with a partner or without.
+        pub estimate_poses: usize,
+        /// Poses of the truth, with a partner or without.
+        pub truth_poses: usize,
+        /// What is odd: turns that the positions do not determine, rotations that are not known, poses
+        /// without a partner, times that are equal or do not ascend.
         pub warnings: Vec<String>,
     }
 }

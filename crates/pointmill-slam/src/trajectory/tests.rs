@@ -64,18 +64,20 @@ fn errors_are_those_of_others() {
                 got.push(scale);
                 near(&got, &of(&format!("alignment_{alignment}")), 1e-8, &what);
             }
-            assert!(found.warnings.is_empty(), "{what}: {:?}", found.warnings);
+            // Times that are off by up to 12 ms leave some poses without a partner.
+            let is_known = |told: &String| told.contains("have a partner within 0.01 s");
+            assert!(found.warnings.iter().all(is_known), "{what}: {:?}", found.warnings);
             near(&list(&found.absolute.translation), &of(&format!("ape_translation_{alignment}")), 1e-9, &what);
-            near(&list(&found.absolute.rotation), &of(&format!("ape_rotation_{alignment}")), 1e-9, &what);
+            near(&list(&found.absolute.rotation.unwrap()), &of(&format!("ape_rotation_{alignment}")), 1e-9, &what);
             let wanted = [of(&format!("rpe_frames_{alignment}")), of(&format!("rpe_metres_{alignment}"))].concat();
             for (got, wanted) in found.relative.iter().zip(wanted.chunks(4)) {
-                let errors = [got.pairs as f64, got.errors.translation.rmse, got.errors.rotation.rmse];
+                let errors = [got.pairs as f64, got.errors.translation.rmse, got.errors.rotation.unwrap().rmse];
                 near(&errors, &wanted[1..], 1e-9, &format!("{what} {alignment} {:?}", got.delta));
             }
             // KISS-ICP works in f32.
             let [rotation, translation, percent, degrees] = of("kiss")[..] else { panic!("{what}") };
             if *alignment == Alignment::Se3 {
-                let errors = [found.absolute.rotation.rmse, found.absolute.translation.rmse];
+                let errors = [found.absolute.rotation.unwrap().rmse, found.absolute.translation.rmse];
                 near(&errors, &[rotation, translation], 1e-6 * (1.0 + translation), &what);
             }
             if *alignment == Alignment::None && !percent.is_nan() {
@@ -118,7 +120,7 @@ fn poses_at_one_place_or_along_a_line_are_aligned_without_a_guess() {
     let estimate = Trajectory::new(straight(30).iter().map(|p| map * *p).collect()).unwrap();
     let params = EvaluationParams { alignment: Alignment::Sim3, ..EvaluationParams::default() };
     let found = evaluate(&estimate, &truth, &params).unwrap();
-    assert!(found.absolute.translation.max < 1e-12 && found.absolute.rotation.max < 1e-12, "{found:?}");
+    assert!(found.absolute.translation.max < 1e-12 && found.absolute.rotation.unwrap().max < 1e-12, "{found:?}");
     let still = Trajectory::new(vec![map; 5]).unwrap();
     let found = evaluate(&still, &still, &params).unwrap();
     assert!(found.alignment.scale == 1.0 && found.absolute.translation.max < 1e-12);
@@ -147,7 +149,7 @@ fn a_straight_way_does_not_determine_the_turn_about_it() {
         let told = |bend: f64, off: f64| {
             let [estimate, truth] = nearly_straight(bend, off);
             let found = evaluate(&estimate, &truth, &params).unwrap();
-            (found.absolute.rotation.max.to_degrees(), found.absolute.translation.max, found.warnings)
+            (found.absolute.rotation.unwrap().max.to_degrees(), found.absolute.translation.max, found.warnings)
         };
         // Positions alone would turn it by 30 degrees.
         let (degrees, metres, warnings) = told(0.1, 0.15);
@@ -169,7 +171,7 @@ fn a_straight_way_does_not_determine_the_turn_about_it() {
             evaluate(&estimate, &parked(Pose::from_xyzrpy([4.0, 5.0, 6.0, 0.0, 0.0, 2.0]).unwrap()).unwrap(), &params);
         let found = found.unwrap();
         assert!(
-            found.absolute.rotation.max < 1e-6 && found.warnings[0].contains("not determine the rotation; it"),
+            found.absolute.rotation.unwrap().max < 1e-6 && found.warnings[0].contains("not determine the rotation; it"),
             "{found:?}"
         );
         assert!(evaluate(&estimate, &estimate, &EvaluationParams::default()).unwrap().warnings.is_empty());
@@ -186,13 +188,12 @@ fn what_cannot_be_compared_is_named() {
     for (got, wanted) in [
         (
             told(plain(3), plain(4), &params),
-            "estimate: expected as many poses as the truth, or times in both, got 3 and 4 poses and no times in both: they cannot be paired",
+            "estimate: expected as many poses as the truth, or times in both, got 3 and 4 poses, and neither has times; use \
+                files with a time a line (tum), or leave out poses until both have as many",
         ),
         (told(plain(0), plain(0), &params), "estimate: expected at least one pose, got none"),
         (told(plain(1), plain(0), &params), "truth: expected at least one pose, got none"),
         (told(timed(&[0.0, 1.0]), plain(3), &params), "times: expected 3 times, one for each pose, got 2"),
-        (told(timed(&[0.0, 2.0, 1.0]), plain(3), &params), "times: expected ascending seconds, got 1 after 2 at 2"),
-        (told(timed(&[0.0, 1.0, 1.0]), plain(3), &params), "times: expected ascending seconds, got 1 after 1 at 2"),
         (told(timed(&[0.0, f64::NAN, 1.0]), plain(3), &params), "times: expected finite seconds, got NaN at 1"),
         (
             told(timed(&[0.0, 0.1, 0.2]), timed(&[5.0, 6.0, 7.0]), &params),
@@ -220,5 +221,55 @@ fn what_cannot_be_compared_is_named() {
         ),
     ] {
         assert_eq!(got, wanted);
+    }
+}
+
+/// Indices stay those of the caller, whatever the order of the times.
+#[test]
+fn equal_times_and_times_out_of_order_are_told_and_taken() {
+    let of = |times: &[f64]| {
+        let poses = times.iter().map(|time| Pose::from_translation([*time, 0.0, 0.0])).collect();
+        Trajectory::with_times(poses, times.to_vec()).unwrap()
+    };
+    let (truth, params) = (of(&[0.0, 1.0, 2.0, 3.0]), EvaluationParams::default());
+    let found = evaluate(&of(&[2.0, 0.0, 1.0, 1.0, 3.0]), &truth, &params).unwrap();
+    let pairs: Vec<_> = found.frames.iter().map(|frame| [frame.estimate, frame.truth]).collect();
+    assert_eq!(pairs, [[1, 0], [2, 1], [0, 2], [4, 3]]);
+    assert_eq!((found.absolute.translation.max, found.estimate_poses, found.truth_poses), (0.0, 5, 4));
+    assert_eq!(
+        found.warnings,
+        [
+            "estimate: times do not ascend at 1 place; poses are taken by time",
+            "estimate: 1 pose has the time of another; the first of each time is taken"
+        ]
+    );
+}
+
+#[test]
+fn poses_without_a_partner_are_counted() {
+    let of = |times: Vec<f64>| Trajectory::with_times(straight(times.len() as u32), times).unwrap();
+    let steps = |n: u32, step: f64| (0..n).map(|i| step * f64::from(i)).collect::<Vec<_>>();
+    let found = evaluate(&of(steps(60, 0.5)), &of(steps(70, 20.0)), &EvaluationParams::default()).unwrap();
+    assert_eq!((found.frames.len(), found.estimate_poses, found.truth_poses), (2, 60, 70));
+    assert!(found.warnings[0].starts_with("2 of 60 poses of the estimate have a partner within 0.01 s"), "{found:?}");
+    let found = evaluate(&of(steps(60, 0.5)), &of(steps(700, 0.1)), &EvaluationParams::default()).unwrap();
+    assert!(found.frames.len() == 60 && found.warnings.is_empty());
+}
+
+/// Errors of positions are those of poses; what needs a rotation is not known, not zero.
+#[test]
+fn positions_alone_have_errors_of_positions_alone() {
+    let bent = |i: u32| Pose::from_xyzrpy([f64::from(i), f64::from(i * i) / 40.0, 0.0, 0.1, 0.0, 1.0]).unwrap();
+    let wave = |i: u32| bent(i) * Pose::from_translation([0.0, 0.1 * f64::from(i % 3), 0.0]);
+    let all = |of: &dyn Fn(u32) -> Pose| Trajectory::new((0..40).map(of).collect()).unwrap();
+    let bare = |i: u32| Pose::from_translation(bent(i).translation());
+    for alignment in [Alignment::None, Alignment::Se3, Alignment::Sim3] {
+        let params = EvaluationParams { alignment, ..EvaluationParams::default() };
+        let whole = evaluate(&all(&wave), &all(&bent), &params).unwrap();
+        let found = evaluate(&all(&wave), &all(&bare).of_positions(), &params).unwrap();
+        assert_eq!(found.absolute.translation, whole.absolute.translation);
+        assert_eq!((found.absolute.rotation, found.relative.len(), found.drift.segments), (None, 0, 0));
+        assert!(found.frames.iter().all(|frame| frame.rotation.or(frame.step_rotation).is_none()));
+        assert!(found.warnings[0].starts_with("the truth has positions alone"), "{:?}", found.warnings);
     }
 }

@@ -45,13 +45,31 @@ impl Given {
         truth: Option<&Self>,
     ) -> PyResult<Self> {
         if let Ok(columns) = object.cast::<PyDict>() {
-            return Columns { dict: columns, name, rows: 0 }.read(protocol, truth);
+            return Columns { dict: columns, name, rows: 0 }.read(protocol);
         }
         let got = || object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
         let path: PathBuf = object.extract().map_err(|_| kind(name, "a path, or a dict of columns", got()))?;
         let against = truth.and_then(|truth| truth.path.as_deref());
         let boxes = detached(object.py(), || read(&path, against, protocol, &Limits::default())).map_err(file)?;
         Ok(Self { boxes, path: Some(path), order: None })
+    }
+
+    /// Adds the frames of another side to columns, in which a frame without rows cannot stand.
+    pub(super) fn add_frames(&mut self, other: &Self) {
+        if self.path.is_some() {
+            return;
+        }
+        let rows = self.boxes.splits.windows(2).map(|rows| rows[1] - rows[0]);
+        let mut counts: BTreeMap<String, usize> = self.boxes.frames.drain(..).zip(rows).collect();
+        for frame in &other.boxes.frames {
+            counts.entry(frame.clone()).or_default();
+        }
+        let ends = counts.values().scan(0, |end, n| {
+            *end += n;
+            Some(*end)
+        });
+        self.boxes.splits = std::iter::once(0).chain(ends).collect();
+        self.boxes.frames = counts.into_keys().collect();
     }
 
     /// The row of the caller.
@@ -68,7 +86,7 @@ struct Columns<'a, 'py> {
 }
 
 impl<'py> Columns<'_, 'py> {
-    fn read(mut self, protocol: Protocol, truth: Option<&Given>) -> PyResult<Given> {
+    fn read(mut self, protocol: Protocol) -> PyResult<Given> {
         for key in self.dict.keys() {
             let key = key.str()?.to_string();
             if !COLUMNS.contains(&&*key) {
@@ -89,12 +107,8 @@ impl<'py> Columns<'_, 'py> {
         };
         let mut order: Vec<usize> = (0..self.rows).collect();
         order.sort_by(|&a, &b| frames[a].cmp(&frames[b]));
-        // Frames that the truth alone has are empty here.
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        let empty = truth.into_iter().flat_map(|truth| &truth.boxes.frames).map(|frame| (&**frame, 0));
-        empty
-            .chain(frames.iter().map(|frame| (&**frame, 1)))
-            .for_each(|(frame, n)| *counts.entry(frame).or_default() += n);
+        frames.iter().for_each(|frame| *counts.entry(&**frame).or_default() += 1);
         let ends = counts.values().scan(0, |end, n| {
             *end += n;
             Some(*end)
@@ -121,6 +135,7 @@ impl<'py> Columns<'_, 'py> {
             image: order.iter().filter_map(|&row| image.get(row).copied()).collect(),
             states: order.iter().filter_map(|&row| states.get(row).copied()).collect(),
             num_points: pick(&num_points).into_iter().map(|n| n as i64).collect(),
+            warnings: vec![],
         };
         Ok(Given { boxes, path: None, order: Some(order) })
     }

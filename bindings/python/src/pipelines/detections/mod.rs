@@ -6,11 +6,13 @@ mod result;
 pub(crate) use result::{AVERAGE_PRECISION, CHANGE, CLASS_ERRORS, DETECTION_REPORT};
 
 use crate::args::named;
-use crate::ending::detached;
 use crate::errors::file;
+use crate::interrupt::{Effort, run};
 use input::Given;
-use pointmill_detection::{DetectionParams, compare as compared, evaluate};
+use pointmill::internals::par;
+use pointmill_detection::{DetectionParams, compare_watched, evaluate_watched};
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// Score 3D detections against the truth, as KITTI, nuScenes or Argoverse 2 does.
 ///
@@ -27,7 +29,7 @@ use pyo3::prelude::*;
 /// - nuScenes, perhaps: ``velocities`` ``[N, 2]`` in m/s, ``attributes`` ``[N]`` names or empty,
 ///   ``from_ego`` ``[N, 2]`` the place of the box relative to the vehicle.
 ///
-/// In a dict of predictions a frame of the truth without rows is one without predictions. Predictions
+/// In dicts a frame that one side alone has is one without boxes on the other. Predictions
 /// of equal score count in the order of frames and rows. Results do not depend on the number of threads.
 ///
 /// Parameters
@@ -69,18 +71,25 @@ pub(crate) fn evaluate_detections<'py>(
     protocol: &str,
     compare: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let params = DetectionParams { protocol: named(protocol, "protocol")? };
-    let truth = Given::new(truth, "truth", params.protocol, None)?;
-    let found = Given::new(predictions, "predictions", params.protocol, Some(&truth))?;
-    let other = compare.map(|other| Given::new(other, "compare", params.protocol, Some(&truth))).transpose()?;
-    let (report, changes) = detached(py, || {
-        let report = evaluate(&found.boxes, &truth.boxes, &params)?;
+    let params = DetectionParams { protocol: named(protocol, "protocol")?, ..Default::default() };
+    let mut truth = Given::new(truth, "truth", params.protocol, None)?;
+    let mut found = Given::new(predictions, "predictions", params.protocol, Some(&truth))?;
+    let mut other = compare.map(|other| Given::new(other, "compare", params.protocol, Some(&truth))).transpose()?;
+    truth.add_frames(&found);
+    other.iter().for_each(|other| truth.add_frames(other));
+    found.add_frames(&truth);
+    other.iter_mut().for_each(|other| other.add_frames(&truth));
+    let sides = Arc::new((found, truth, other));
+    let (report, changes) = run(py, Effort::Long, Arc::clone(&sides), move |sides| {
+        let (found, truth, other) = &**sides;
+        let report = evaluate_watched(&found.boxes, &truth.boxes, &params, &par::check)?;
         let changes = other.as_ref().map(|other| {
-            let before = evaluate(&other.boxes, &truth.boxes, &params)?;
-            compared([&before, &report], [&other.boxes, &found.boxes], &truth.boxes)
+            let before = evaluate_watched(&other.boxes, &truth.boxes, &params, &par::check)?;
+            let boxes = [&other.boxes, &found.boxes];
+            compare_watched([&before, &report], boxes, &truth.boxes, &par::check)
         });
         Ok((report, changes.transpose()?))
-    })
+    })?
     .map_err(file)?;
-    result::report(py, &report, changes.as_deref(), [&found, &truth])
+    result::report(py, &report, changes.as_deref(), [&sides.0, &sides.1])
 }

@@ -84,6 +84,7 @@ pub(crate) static DETECTION_REPORT: Class = Class::new(
                 "list[DetectionChange] | None",
                 "Boxes whose fate is another one than in the run to compare with; ``None`` without one.",
             )
+            .add("warnings", "list[str]", "What is odd: boxes that were left out or are of classes that the protocol does not have, classes of which a rule leaves out all boxes.")
     },
 );
 
@@ -153,5 +154,6 @@ pub(super) fn report<'py>(
         .set("precisions", precisions?)?
         .set("classes", classes?)?
         .set("changes", changes)?
+        .set("warnings", &of.warnings)?
         .of(&DETECTION_REPORT)
 }

@@ -40,7 +40,7 @@ pub(crate) struct DetectionsArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let params = DetectionParams { protocol: args.protocol };
+    let params = DetectionParams { protocol: args.protocol, max_memory: args.memory.limits().max_memory };
     let files: Vec<&Path> = [&args.predictions, &args.truth].into_iter().chain(&args.compare).map(|f| &**f).collect();
     let drawn = args.visualize.as_deref();
     drawn.map_or(Ok(()), |path| plan_file("--visualize", path, &["html", "png", "gif"], &files).map(drop))?;
@@ -69,18 +69,22 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     for precision in &found.precisions {
         printer.record("frame", &Precision::from(precision))?;
     }
+    found.warnings.iter().for_each(stderr::warning);
     let changes = match read.get(2) {
         None => None,
         Some(other) => {
             interrupt::check()?;
             let before = evaluate(other, truth, &params)?;
+            // What is odd about the truth was said.
+            let told = before.warnings.iter().filter_map(|told| told.strip_prefix("predictions: "));
+            told.for_each(|told| stderr::warning(format_args!("--compare: {told}")));
             Some(compare([&before, &found], [other, predictions], truth)?)
         }
     };
     if let Some(path) = drawn {
         interrupt::check()?;
         let names = [0, 1].map(|k| label(&shown(files[k])));
-        let mean = found.mean_ap.map_or_else(String::new, |mean| format!(", mean AP {mean:.4}"));
+        let mean = report::mean_ap(&found).map_or_else(String::new, |mean| format!(", {mean}"));
         let title = format!("{} against {}, {}{mean}", names[0], names[1], found.protocol);
         picture::write(path, &title, &found, [predictions, truth])?;
     }
@@ -99,6 +103,7 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
         better: with(Verdict::Better),
         worse: with(Verdict::Worse),
         classes: found.classes.clone(),
+        warnings: found.warnings.clone(),
         changes,
     };
     let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: drawn.map(shown), of };

@@ -70,6 +70,9 @@ pub(crate) struct Totals {
     pub(super) worse: Option<usize>,
     /// The scores of each class; empty for KITTI.
     pub(super) classes: Vec<ClassErrors>,
+    /// What is odd: boxes that were left out or are of classes that the protocol does not have, classes
+    /// of which a rule leaves out all boxes.
+    pub(super) warnings: Vec<String>,
     /// The boxes whose fate changed since the other run: of KITTI 3D boxes at the moderate level, of
     /// others those within 2 m. Null without `--compare`.
     pub(super) changes: Option<Vec<Change>>,

@@ -16,9 +16,9 @@ pub(super) fn lines(found: &DetectionReport, of: &Totals) -> Vec<String> {
         Protocol::KittiR40 | Protocol::KittiR11 => lines.extend(levels(found)),
         Protocol::NuScenes | Protocol::Argoverse2 => lines.extend(thresholds(found)),
     }
-    let totals = [("mean AP", of.mean_ap), ("NDS", of.nds), ("CDS", of.cds)];
+    let totals = [("NDS", of.nds), ("CDS", of.cds)];
     let known = totals.into_iter().filter_map(|(name, value)| Some(format!("{name} {:.4}", value?)));
-    lines.push(known.collect::<Vec<_>>().join(", "));
+    lines.push(mean_ap(found).into_iter().chain(known).collect::<Vec<_>>().join(", "));
     if let (Some(changes), Some(better), Some(worse)) = (&of.changes, of.better, of.worse) {
         let other = changes.len() - better - worse;
         lines.push(format!("since the other run: {better} better, {worse} worse, {other} count in one run alone"));
@@ -28,6 +28,15 @@ pub(super) fn lines(found: &DetectionReport, of: &Totals) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The mean of the average precisions, of KITTI in percent as its table.
+pub(super) fn mean_ap(found: &DetectionReport) -> Option<String> {
+    let mean = found.mean_ap?;
+    Some(match found.protocol {
+        Protocol::KittiR40 | Protocol::KittiR11 => format!("mean AP {:.2} (3d, moderate, in percent)", 100.0 * mean),
+        Protocol::NuScenes | Protocol::Argoverse2 => format!("mean AP {mean:.4}"),
+    })
 }
 
 /// KITTI's table, in percent.
