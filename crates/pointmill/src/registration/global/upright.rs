@@ -1,7 +1,6 @@
 //! Candidates for clouds that are both upright, by a search over x, y and yaw.
 
 use super::surface::Surface;
-use crate::centre::{centre_of, unless_far};
 use crate::ndt::{NdtParams, ndt_grid};
 use crate::registration::level::{LevelParams, LevelTarget, LevelTargetParams};
 use crate::{Argument, Device, Error, Result, Rows, memory};
@@ -68,7 +67,7 @@ impl Upright {
 impl Heights {
     /// The best places of a source, the best first.
     pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
-        let middle = middle(&source.points, voxel)?;
+        let middle = middle(&source.together()?);
         let about = memory::collect(source.points.iter().map(|p| [0, 1, 2].map(|k| f64::from(p[k]) - middle[k])))?;
         let search = LevelParams {
             turn: TURN,
@@ -83,9 +82,8 @@ impl Heights {
     }
 }
 
-/// The mean of points, where most of them are near it; the origin of none.
-fn middle(points: &[[f32; 3]], voxel: f64) -> Result<[f64; 3]> {
+/// The mean of points; the origin of none.
+fn middle(points: &[[f32; 3]]) -> [f64; 3] {
     let sum = points.iter().fold([0.0; 3], |sum, p| [0, 1, 2].map(|k| sum[k] + wide(*p)[k]));
-    let all = memory::collect(points.iter().map(|p| wide(*p)))?;
-    Ok(unless_far(sum.map(|x| x / points.len().max(1) as f64), centre_of(&all), RANGE * voxel))
+    sum.map(|x| x / points.len().max(1) as f64)
 }
