@@ -5,6 +5,7 @@ use crate::errors::{Names, OrRaise, value};
 use crate::files::Scan;
 use crate::interrupt::{self, Effort};
 use crate::poses;
+use pointmill::ndt::MAX_CELL;
 use pointmill::{Device, Result, Rows, Stream, auto_origin};
 use pyo3::prelude::*;
 
@@ -61,10 +62,12 @@ impl<'py> Cloud<'py> {
         Err(value(name, expected, format_args!("one on {}", self.place())))
     }
 
-    /// The origin that coordinates of float64 are relative to; of those of float32 it is added.
-    pub(crate) fn local_origin(&self) -> [f64; 3] {
+    /// The origin that cells of `unit` metres are counted from: that of coordinates of float64; that of
+    /// float32, which is added to them, where cells about zero end before it.
+    pub(crate) fn lattice_origin(&self, unit: f64) -> [f64; 3] {
         let exact = *self.array.dtype() == Dtype::F64;
-        self.origin.filter(|_| exact).unwrap_or_default()
+        let beyond = |origin: &[f64; 3]| origin.iter().any(|x| x.abs() >= f64::from(MAX_CELL) * unit);
+        self.origin.filter(|origin| exact || beyond(origin)).unwrap_or_default()
     }
 
     /// What is added to points of float32, or was taken for the middle of those of float64.

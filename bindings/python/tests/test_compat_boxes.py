@@ -126,3 +126,15 @@ def test_operators_where_torch_traces():
         pt.nms(A.clone().requires_grad_(), S)
     with pytest.raises(ValueError, match="^padded: expected True under torch.vmap"):
         torch.func.vmap(lambda a: pt.nms(a, S))(torch.stack([A, A]))
+
+
+@pytest.mark.parametrize("bad", [2e7, 1e30, float("inf"), float("nan"), -1.0])
+def test_boxes_that_cannot_be_measured_overlap_nothing(bad):
+    flat = torch.tensor([[0, 0, bad, 2, 0.0], [9, 9, 4, 2, 0]])
+    scores = torch.tensor([0.9, 0.5])
+    assert mmcv.nms_rotated(flat, scores, 0.5)[1].tolist() == [1]
+    assert mmcv.box_iou_rotated(flat, flat).tolist() == [[0, 0], [0, 1]]
+    whole = torch.tensor([[0, 0, 0, bad, 2, 2, 0.0], [9, 9, 0, 4, 2, 2, 0]])
+    assert pcdet.nms_gpu(whole, scores, 0.5)[0].tolist() == [1]
+    assert mmcv.boxes_iou3d(whole, whole).tolist() == [[0, 0], [0, 1]]
+    assert mmcv.boxes_overlap_bev(whole, whole).tolist() == [[0, 0], [0, 8]]

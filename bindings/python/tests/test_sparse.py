@@ -160,3 +160,19 @@ def test_nothing_is_no_error():
     pairs = sparse.index_pairs(np.zeros((0, 4), np.int32), (4, 4, 4))
     assert pairs.table.shape == (27, 0)
     assert sparse.grid_sample(np.zeros((0, 3), np.float32)).cells == 0
+
+
+def test_a_stray_point_is_no_silence():
+    points = np.random.default_rng(0).uniform(0, 200, (1000, 3)).astype("f4")
+    points[77] = [-3e6, 0, 0]
+    with pytest.raises(ValueError, match="grid_size: .*999 points beyond all cells"):
+        sparse.grid_sample(points, 1.0)
+    assert (sparse.grid_sample(points, 1.0, point_cloud_range=[0, 0, 0, 200, 200, 200]).inverse < 0).sum() == 1
+
+
+@pytest.mark.parametrize("call", [sparse.serialize, sparse.pool_hierarchy])
+@pytest.mark.parametrize("items", [[0], [0, 1, 2, 3, 7]])
+def test_a_batch_has_an_item_for_each_cell(call, items):
+    cells = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]], np.int32)
+    with pytest.raises(ValueError, match=f"batch: expected 3 items, one for each cell, got {len(items)}"):
+        call(cells, np.array(items, np.int32))

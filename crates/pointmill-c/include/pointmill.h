@@ -1463,7 +1463,8 @@ pointmill_status pointmill_grid_sampler_run(struct pointmill_grid_sampler *sampl
 
 // An array of the last call, of i32: "grid_coord" [V, 3], x, y, z; "batch", "rows" and "num_points"
 // [V]; "inverse" [N]. V is the capacity. "counts" [5] of u32: cells, cells beyond the capacity, points
-// that are not finite, outside, and of cells beyond the capacity.
+// that are not finite, outside (without a range too: a stray point moves the grid away from the
+// others), and of cells beyond the capacity.
 pointmill_status pointmill_grid_sampler_array(const struct pointmill_grid_sampler *sampler,
                                               const char *name,
                                               struct pointmill_array *array);

@@ -3,6 +3,7 @@
 //!
 //! Methods that these crates need are public and hidden where they are defined.
 
+pub use crate::ndt::pivot_of;
 pub use crate::prim::{Pairs, fold, passes_for, sum};
 pub use crate::registration::check_pose;
 pub use crate::seed::seed;

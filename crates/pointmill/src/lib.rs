@@ -34,6 +34,7 @@
 mod argument;
 mod arrays;
 pub mod boxes;
+mod centre;
 pub mod device;
 pub mod downsample;
 mod error;

@@ -135,7 +135,8 @@ impl<'a> Rows<'a> {
     }
 
     /// The points that stand for these less `origin`.
-    pub(crate) fn relative_to(self, origin: [f64; 3]) -> Self {
+    #[doc(hidden)]
+    pub fn relative_to(self, origin: [f64; 3]) -> Self {
         let shift = subtract(self.shift.unwrap_or_default(), origin);
         Self { shift: Some(shift).filter(|shift| *shift != [0.0; 3]), ..self }
     }
@@ -323,6 +324,30 @@ impl<'a> Rows<'a> {
             _ => (self.address(staging)?, self.columns as u32),
         };
         Ok(points::Points { values, columns, n: self.len as u32, kind, origin: self.shift.unwrap_or_default() })
+    }
+
+    /// As [`Rows::staged`]; points of `f64` on a device that are shifted are copied to the host first.
+    #[doc(hidden)]
+    pub fn staged_through_host(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
+        if self.check_shift().is_ok() {
+            return self.staged(staging);
+        }
+        self.on_host(|host| host.staged(staging))
+    }
+
+    /// Some of the rows, which must be there.
+    pub(crate) fn part(&self, first: usize, len: usize) -> Self {
+        let some = first * self.columns..(first + len) * self.columns;
+        let values = match self.values {
+            Values::F32(values) => Values::F32(&values[some]),
+            Values::F64(values) => Values::F64(&values[some]),
+            Values::F16(values) => Values::F16(&values[some]),
+            Values::Bf16(values) => Values::Bf16(&values[some]),
+            Values::Device { address, stream, dtype } => {
+                Values::Device { address: address + (some.start * dtype.bytes()) as u64, stream, dtype }
+            }
+        };
+        Self { values, len, ..*self }
     }
 
     /// Checked point `i` of host memory in `f64`, exact but for the origin.

@@ -10,6 +10,7 @@ use crate::pickle::{self, MadeAgain};
 use crate::poses;
 use pointmill::Result;
 use pointmill::icp::{Neighbour, Search, Searcher};
+use pointmill::internals::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -138,8 +139,11 @@ impl IcpSearcher {
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let queries = self.queries(queries)?;
         let shape = [queries.len()];
-        let found = self.run(py, queries.len(), move |searcher| searcher.nearest(&queries, max_distance))?;
-        self.give(py, found.into_iter(), &shape)
+        let found = self.run(py, queries.len(), move |searcher| {
+            let found = searcher.nearest(&queries, max_distance)?;
+            columns(found.len(), found.into_iter())
+        })?;
+        self.give(py, found, &shape)
     }
 
     /// Find the `k` nearest points of each query, the nearest first.
@@ -171,9 +175,11 @@ impl IcpSearcher {
         let queries = self.queries(queries)?;
         let shape = [queries.len(), k];
         let size = queries.len().saturating_mul(k.max(1));
-        let found = self.run(py, size, move |searcher| searcher.neighbours(&queries, k, max_distance))?;
-        let all = found.iter().flat_map(|list| (0..k).map(|i| list.get(i).copied()));
-        self.give(py, all, &shape)
+        let found = self.run(py, size, move |searcher| {
+            let found = searcher.neighbours(&queries, k, max_distance)?;
+            columns(size, found.iter().flat_map(|list| (0..k).map(|i| list.get(i).copied())))
+        })?;
+        self.give(py, found, &shape)
     }
 
     /// Find all points within a radius of each query. It works on the CPU alone.
@@ -213,9 +219,8 @@ impl IcpSearcher {
         let size = queries.len().saturating_mul(MANY);
         let (starts, rows, squared) = self.run(py, size, move |searcher| {
             let found = searcher.radius_search(&queries, radius, most)?;
-            let starts: Vec<i64> = found.row_splits.iter().map(|start| *start as i64).collect();
-            let rows: Vec<i64> = found.neighbours.iter().map(|one| one.index.into()).collect();
-            let squared: Vec<f32> = found.neighbours.iter().map(|one| one.distance_squared).collect();
+            let starts = memory::collect(found.row_splits.iter().map(|start| *start as i64))?;
+            let (rows, squared) = columns(found.neighbours.len(), found.neighbours.iter().copied().map(Some))?;
             Ok((starts, rows, squared))
         })?;
         let (backend, queries, len) = (self.backend.bind(py), starts.len(), rows.len());
@@ -242,8 +247,12 @@ impl IcpSearcher {
     fn normals(&self, py: Python<'_>, k: i64) -> PyResult<Py<PyAny>> {
         let k = whole(k, 0, "k")? as usize;
         let size = self.searcher.len().saturating_mul(k.max(1));
-        let found = self.run(py, size, move |searcher| searcher.normals(k))?;
-        Ok(self.backend.bind(py).give_values(found.as_flattened().to_vec(), &[found.len(), 3])?.unbind())
+        let found = self.run(py, size, move |searcher| {
+            let found = searcher.normals(k)?;
+            memory::collect(found.as_flattened().iter().copied())
+        })?;
+        let points = found.len() / 3;
+        Ok(self.backend.bind(py).give_values(found, &[points, 3])?.unbind())
     }
 }
 
@@ -270,14 +279,24 @@ impl IcpSearcher {
     fn give(
         &self,
         py: Python<'_>,
-        found: impl Iterator<Item = Option<Neighbour>>,
+        (rows, squared): (Vec<i64>, Vec<f32>),
         shape: &[usize],
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        let (rows, squared): (Vec<i64>, Vec<f32>) =
-            found.map(|one| one.map_or((-1, f32::INFINITY), |n| (n.index.into(), n.distance_squared))).unzip();
         let backend = self.backend.bind(py);
         Ok((backend.give_values(rows, shape)?.unbind(), backend.give_values(squared, shape)?.unbind()))
     }
+}
+
+/// Rows and squared distances of so many neighbours; -1 and infinity where there is none.
+fn columns(len: usize, found: impl Iterator<Item = Option<Neighbour>>) -> Result<(Vec<i64>, Vec<f32>)> {
+    let (mut rows, mut squared) = (Vec::new(), Vec::new());
+    memory::room(&mut rows, len)?;
+    memory::room(&mut squared, len)?;
+    for one in found {
+        rows.push(one.map_or(-1, |one| one.index.into()));
+        squared.push(one.map_or(f32::INFINITY, |one| one.distance_squared));
+    }
+    Ok((rows, squared))
 }
 
 /// Estimate the normal of each point from its `k` nearest points, itself included.

@@ -4,7 +4,7 @@ use super::input::{Numbers, Taken};
 use crate::args::{List, list, named, whole};
 use crate::arrays::{Array, Backend};
 use crate::cache::Cache;
-use crate::errors::{Names, OrRaise};
+use crate::errors::{Names, OrRaise, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::sparse::{
@@ -136,6 +136,9 @@ fn call<'py>(
 ) -> PyResult<(Numbers<'py>, SerializedArrays, Vec<StageArrays>)> {
     let cells = Numbers::new(grid_coord, "grid_coord", &[None, Some(3)], "[V, 3] (x, y, z)")?;
     let batch = batch.map(|batch| Numbers::new(batch, "batch", &[None], "[V]")?.beside(cells.array())).transpose()?;
+    if let Some(batch) = batch.as_ref().filter(|batch| batch.len() != cells.len()) {
+        return Err(value("batch", format_args!("{} items, one for each cell", cells.len()), batch.len()));
+    }
     let items = match (&batch, items) {
         (_, Some(items)) => whole(items, 1, "items")? as usize,
         (Some(batch), None) => batch.items()?,

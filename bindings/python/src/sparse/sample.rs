@@ -60,7 +60,7 @@ pub(crate) static SAMPLED: Class = Class::new(
 /// Raises
 /// ------
 /// ValueError, TypeError
-///     An argument that is none, by name.
+///     An argument that is none, by name; without a range, a point farther from the others than cells reach.
 ///
 /// Examples
 /// --------

@@ -6,8 +6,9 @@ use super::records::{Begin, Row, Totals};
 use super::{IcpTarget, plot, report};
 use crate::batch::prelude::*;
 use crate::onto::{self, ALIGNED, check_many, check_one, write_aligned};
-use pointmill::Device;
-use pointmill::icp::{Registration, Target};
+use pointmill::icp::{self, Dropped, IcpParams, Metric, Registration, Target};
+use pointmill::registration::Status;
+use pointmill::{Device, Error, Rows};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,6 +98,33 @@ impl<'a> Files<'a> {
     }
 }
 
+impl Icp<'_> {
+    /// Why a source has no pairs, where that is not the distance: without normals point-to-point has some.
+    fn cause(&self, source: Rows<'_>, found: &Registration) -> Result<Option<String>, Error> {
+        if found.status != Status::NoPairs {
+            return Ok(None);
+        }
+        let usable = |points: usize, dropped: Dropped| points - dropped.non_finite - dropped.zeros;
+        let target = rows(&self.onto.scan)?;
+        let of_target = usable(target.len(), found.fit.target_dropped);
+        let of_source = usable(source.len(), found.fit.source_dropped);
+        for (name, points) in [("source", of_source), ("target", of_target)] {
+            if points == 0 {
+                return Ok(Some(format!("the {name} has no point that is finite and not left out")));
+            }
+        }
+        let params = IcpParams { metric: Metric::PointToPoint, max_iterations: 1, ..self.args.params() };
+        let without = icp::align(source, target, &self.onto.guess, &params, &Device::cpu())?;
+        let why = if of_target < 3 {
+            format!("it has {}", counted(of_target, "point"))
+        } else {
+            "its neighbours lie on a line".into()
+        };
+        let cause = format!("no point of the target has a normal ({why}): use --metric point-to-point");
+        Ok((without.fit.num_inliers > 0).then_some(cause))
+    }
+}
+
 impl Command for Icp<'_> {
     type Worker = OperatorSlot<Arc<Target>>;
     type Row = Row;
@@ -125,7 +153,8 @@ impl Command for Icp<'_> {
             plot::write(path, extension, &self.device, &scan, &self.onto, &called.found)?;
         }
         let [source_points, target_points] = clouds.map(|scan| scan.cloud.len());
-        let of = Row { found: called.found.clone(), source_points, target_points };
+        let cause = self.cause(from, &called.found).map_err(blame)?;
+        let of = Row { found: called.found.clone(), source_points, target_points, cause };
         let frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
         let (out, write_ms) = written.unzip();
         Ok(Frame { cpu, out, write_ms, ..frame })
@@ -139,6 +168,7 @@ impl Command for Icp<'_> {
         totals.points += frame.of.source_points;
         totals.converged += usize::from(frame.of.found.converged());
         totals.status = Some(frame.of.found.status);
+        totals.cause.clone_from(&frame.of.cause);
         Ok(())
     }
 
@@ -165,6 +195,9 @@ impl Command for Icp<'_> {
 
     fn verdict(&self, summary: &Summary<Totals>) -> Result<(), Failure> {
         let status = summary.of.status.map_or("", |status| status.as_str());
+        if let Some(cause) = summary.of.cause.as_deref().filter(|_| summary.counts.inputs == 1) {
+            return Err(Failure::No(format!("not converged: {status}; {cause}")));
+        }
         not_converged(summary.counts, summary.of.converged, status, (Self::INPUT, "--max-distance"))
     }
 }

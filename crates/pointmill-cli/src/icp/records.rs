@@ -29,6 +29,9 @@ pub(crate) struct Row {
     pub(super) source_points: usize,
     /// Points of the target, those that were left out included.
     pub(super) target_points: usize,
+    /// Why there are no pairs, where that is not the distance.
+    #[serde(skip)]
+    pub(super) cause: Option<String>,
 }
 
 /// `summary` of `icp`.
@@ -53,4 +56,7 @@ pub(crate) struct Totals {
     /// Why the last source ended.
     #[serde(skip)]
     pub(super) status: Option<Status>,
+    /// Why it has no pairs, where that is not the distance.
+    #[serde(skip)]
+    pub(super) cause: Option<String>,
 }

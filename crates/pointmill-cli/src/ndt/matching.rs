@@ -255,6 +255,15 @@ impl Command for Match<'_> {
         let (done, stops) = (summary.counts.done, &summary.of.stops);
         let stops: Vec<_> = stops.iter().map(|status| status.as_str()).collect();
         let input = (Self::INPUT, "--resolution");
+        let lost = summary.counts.inputs == 1 && summary.of.converged == Some(0) && stops == ["no-pairs"];
+        let empty = match (summary.of.points, summary.of.voxels) {
+            (0, _) => Some("the scan has no points"),
+            (_, 0) => Some("the map has no cells"),
+            _ => None,
+        };
+        if let Some(cause) = empty.filter(|_| lost) {
+            return Err(Failure::No(format!("not converged: no-pairs; {cause}")));
+        }
         not_converged(summary.counts, summary.of.converged.unwrap_or(done), &stops.join(", "), input)
     }
 }

@@ -324,6 +324,28 @@ fn what_does_not_converge_is_6_and_told() {
             assert!(message.starts_with(&format!("not converged: {status}")), "{args}: {message}");
         }
     }
+    // What is the cause is said.
+    let line = |x: f64| (0..200).map(|i| [x, 0.05 * f64::from(i), 0.0]).collect::<Vec<_>>();
+    write_points(folder.path(), "line.npy", &line(0.0));
+    write_points(folder.path(), "beside.npy", &line(0.36));
+    write_points(folder.path(), "near.npy", &[[1.0, 2.0, 3.2]]);
+    for (args, cause) in [
+        (
+            "beside.npy line.npy",
+            "no point of the target has a normal (its neighbours lie on a line): use --metric point-to-point",
+        ),
+        ("near.npy one.npy", "no point of the target has a normal (it has 1 point): use --metric point-to-point"),
+        ("empty.npy a.npy", "the source has no point that is finite and not left out"),
+        ("nan.npy a.npy", "the source has no point that is finite and not left out"),
+        ("a.npy empty.npy", "the target has no point that is finite and not left out"),
+        (
+            "beside.npy line.npy --max-distance 0.1",
+            "no point has a neighbour within reach: start from a better --guess, or raise --max-distance",
+        ),
+    ] {
+        let told = run(folder.path(), &format!("icp {args}")).expect(6);
+        assert!(told.err.ends_with(&format!("error: not converged: no-pairs; {cause}\n")), "{args}: {}", told.err);
+    }
     let told = run(folder.path(), "icp plane.npy plane.npy").expect(6);
     assert!(
         told.out.contains("degenerate after ") && told.out.contains(", 3 of 6 degrees of freedom are constrained"),

@@ -282,7 +282,7 @@ fn an_empty_grid_is_said_so() {
         (&"no-pairs".into(), &false.into(), &0.0.into())
     );
     assert!(
-        frame["covariance"].is_null() && told.err.contains("error: not converged: no-pairs; no point has a neighbour"),
+        frame["covariance"].is_null() && told.err.contains("error: not converged: no-pairs; the map has no cells"),
         "{}",
         told.err
     );

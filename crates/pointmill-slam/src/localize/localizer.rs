@@ -10,9 +10,10 @@ use super::scan::Scan;
 use super::search::{Search, search};
 use crate::sampling::Sampler;
 use pointmill::device::Stream;
-use pointmill::internals::check_pose;
+use pointmill::internals::{check_pose, pivot_of};
 use pointmill::ndt::{NdtAlignParams, NdtRegularization};
 use pointmill::{Argument, Error, Pose, Result, Rows};
+use pointmill_core::rigid::subtract;
 use web_time::Instant;
 
 /// Fewest points of a scan that are aligned.
@@ -31,6 +32,8 @@ pub struct Localizer {
     params: LocalizerParams,
     sampler: Sampler,
     near: Near,
+    /// What is subtracted from the points of a scan: where it is, if that is far from zero.
+    middle: [f64; 3],
     place: Option<Place>,
     base: Option<Pose>,
     /// Whether the next scan is searched for.
@@ -65,6 +68,7 @@ impl Localizer {
             params: params.clone(),
             sampler: Sampler::new(stream)?,
             near: Near::new(stream, map.into())?,
+            middle: [0.0; 3],
             place: None,
             base: None,
             lost: true,
@@ -80,7 +84,7 @@ impl Localizer {
     /// A pose that is not rigid.
     pub fn start(&mut self, map_from_sensor: &Pose) -> Result<()> {
         check_pose(Argument::Pose, map_from_sensor)?;
-        let pose = shifted(map_from_sensor, self.near.origin);
+        let pose = moved(map_from_sensor, self.middle, self.near.origin);
         self.place = Some(Place { pose, twist: [0.0; 6], seconds: None, last: None, is_fix: false });
         (self.lost, self.rejections) = (false, 0);
         Ok(())
@@ -94,7 +98,7 @@ impl Localizer {
     /// A pose that is not rigid or faces up or down.
     pub fn set_base(&mut self, base: Option<Pose>) -> Result<()> {
         self.held(base).validate()?;
-        self.base = base.map(|base| shifted(&base, self.near.origin));
+        self.base = base.map(|base| moved(&base, self.middle, self.near.origin));
         Ok(())
     }
 
@@ -117,8 +121,11 @@ impl Localizer {
             return Err(Error::argument(Argument::Seconds, "finite seconds", seconds));
         }
         let start = Instant::now();
+        let middle = pivot_of(&points, self.middle, self.params.max_range)?;
+        let points = points.relative_to(middle);
         let Self { stream, params, sampler, .. } = self;
         let scan = stream.device().install(|| Scan::new(&points, params, sampler))?;
+        self.see_from(middle);
         let mut fix = Fix {
             index: self.pushed,
             status: FixStatus::Lost,
@@ -145,13 +152,13 @@ impl Localizer {
             }
         }
         self.settle(&mut fix, seconds);
-        fix.for_each_pose(|pose| *pose = global(pose, self.near.origin));
+        fix.for_each_pose(|pose| *pose = self.global(pose));
         Ok(fix)
     }
 
     /// The pose after the last scan; none before the first fix or start.
     pub fn pose(&self) -> Option<Pose> {
-        self.place.map(|place| global(&place.pose, self.near.origin))
+        self.place.map(|place| self.global(&place.pose))
     }
 
     /// Whether the next scan is searched for.
@@ -172,6 +179,22 @@ impl Localizer {
     /// The parameters.
     pub const fn params(&self) -> &LocalizerParams {
         &self.params
+    }
+
+    /// Takes what is known of the vehicle as seen from another place of its scans.
+    fn see_from(&mut self, middle: [f64; 3]) {
+        let by = subtract(middle, self.middle);
+        self.middle = middle;
+        if let Some(place) = &mut self.place {
+            place.pose = moved(&place.pose, by, [0.0; 3]);
+            place.last = place.last.map(|(pose, since)| (moved(&pose, by, [0.0; 3]), since));
+        }
+        self.base = self.base.map(|base| moved(&base, by, [0.0; 3]));
+    }
+
+    /// A pose of scans as they come, in the frame of the map.
+    fn global(&self, pose: &Pose) -> Pose {
+        moved(pose, self.middle.map(|x| -x), self.near.origin.map(|x| -x))
     }
 
     /// The parameters of an alignment near a base.
@@ -290,14 +313,9 @@ impl Place {
     }
 }
 
-/// A pose of the map, about an origin.
-fn shifted(pose: &Pose, origin: [f64; 3]) -> Pose {
-    if origin == [0.0; 3] { *pose } else { pose.about([0.0; 3], origin) }
-}
-
-/// The pose of the map that is this one about an origin.
-fn global(pose: &Pose, origin: [f64; 3]) -> Pose {
-    shifted(pose, origin.map(|x| -x))
+/// A pose of a scan and a map, of which each is seen from another origin.
+fn moved(pose: &Pose, scan: [f64; 3], map: [f64; 3]) -> Pose {
+    if scan == [0.0; 3] && map == [0.0; 3] { *pose } else { pose.about(scan, map) }
 }
 
 fn elapsed(since: Instant) -> f64 {

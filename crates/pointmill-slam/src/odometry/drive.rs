@@ -10,10 +10,11 @@ use super::rounds::{Rounds, apart};
 use super::step::{Step, StepTiming, SweepStatus};
 use crate::sampling::Sampled;
 use pointmill::device::Stream;
+use pointmill::internals::pivot_of;
 use pointmill::registration::{Registration, Status};
 use pointmill::{Argument, Error, Pose, Result, Rows};
 use pointmill_core::odometry::motion::Motion;
-use pointmill_core::rigid::{dot, subtract};
+use pointmill_core::rigid::{add, dot, subtract};
 use web_time::Instant;
 
 /// Fewest points of a sweep that are aligned.
@@ -41,6 +42,9 @@ pub struct Odometry {
     expected_error: f64,
     /// Where the sensor was when the map was trimmed.
     trimmed_at: Option<[f64; 3]>,
+    /// What is subtracted from the points of all sweeps: where the first one is, if that is far from
+    /// zero. None before a sweep with points.
+    middle: Option<[f64; 3]>,
     pushed: usize,
     /// Whether all of the last sweep was done.
     whole: bool,
@@ -76,6 +80,7 @@ impl Odometry {
             last: None,
             expected_error: FIRST_ERROR * params.voxel_size,
             trimmed_at: None,
+            middle: None,
             pushed: 0,
             whole: true,
         })
@@ -83,6 +88,9 @@ impl Odometry {
 
     /// Takes the next sweep, `[N, columns]` of `f32` or `f64` with x, y, z first, and the time of
     /// each point in seconds.
+    ///
+    /// Sweeps in coordinates of a map, far from zero, are taken as seen from the middle of the first one;
+    /// poses and map are in their coordinates.
     ///
     /// A sweep that cannot be aligned is no error: the status says why, and the pose is the
     /// prediction.
@@ -113,7 +121,11 @@ impl Odometry {
     /// # Errors
     /// Out of memory.
     pub fn map(&self) -> Result<Vec<[f64; 3]>> {
-        self.engine.all()
+        let mut points = self.engine.all()?;
+        if let Some(middle) = self.middle.filter(|middle| *middle != [0.0; 3]) {
+            points.iter_mut().for_each(|p| *p = add(*p, middle));
+        }
+        Ok(points)
     }
 
     /// The number of sweeps so far.
@@ -133,7 +145,14 @@ impl Odometry {
 
     fn step(&mut self, points: Rows<'_>, times: Option<&[f64]>) -> Result<Step> {
         let start = Instant::now();
-        let sweep = self.engine.sample(&points, times)?;
+        let middle = match self.middle {
+            Some(middle) => middle,
+            None => pivot_of(&points, [0.0; 3], self.params.max_range)?,
+        };
+        let sweep = self.engine.sample(&points.relative_to(middle), times)?;
+        if sweep.usable > 0 {
+            self.middle = Some(middle);
+        }
         let sample_ms = elapsed(start);
         self.whole = false;
         let reading = self.clock.read(sweep.times);
@@ -141,12 +160,17 @@ impl Odometry {
         let expected_error = self.expected_error;
 
         let start = Instant::now();
-        let found = self.find(&sweep, &reading, predicted)?;
+        let mut found = self.find(&sweep, &reading, predicted)?;
         let align_ms = elapsed(start);
         let start = Instant::now();
         if let Some(motion) = found.enters {
             self.engine.insert(Which::Last, motion, found.pose.rigid())?;
             self.trim(found.pose.translation())?;
+        }
+        let back = middle.map(|x| -x);
+        let there = |pose: Pose| if middle == [0.0; 3] { pose } else { pose.about(back, back) };
+        if let Some(of) = &mut found.registration {
+            of.target_from_source = there(of.target_from_source);
         }
         let [map_points, map_voxels] = self.engine.sizes()?;
         self.pushed += 1;
@@ -154,8 +178,8 @@ impl Odometry {
         Ok(Step {
             index: self.pushed - 1,
             status: found.status,
-            world_from_sensor: found.pose,
-            predicted,
+            world_from_sensor: there(found.pose),
+            predicted: there(predicted),
             interval: reading.interval,
             time: reading.moment,
             times: reading.used,

@@ -91,7 +91,7 @@ impl DeviceSampler {
         self.samples.reserve(n)?;
         self.keypoints.reserve(n)?;
         self.on_device.write(&[Head::NOTHING])?;
-        let points = points.staged(&mut self.staging)?;
+        let points = points.staged_through_host(&mut self.staging)?;
         let times = match times {
             None => null(),
             Some(times) => {

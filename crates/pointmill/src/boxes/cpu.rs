@@ -1,6 +1,7 @@
 //! Overlaps and suppression on the CPU.
 
 use super::input::Boxes;
+use super::kept::Tree;
 use super::{Candidates, IouKind, IouParams, Kept, NmsMetric, NmsParams, OverlapLists, Pairs};
 use crate::device::Buffer;
 use crate::{Result, memory, par};
@@ -12,6 +13,8 @@ use rayon::prelude::*;
 const PAIRS_OF_A_THREAD: usize = 1 << 14;
 /// Candidates that are compared with all kept ones together.
 const TOGETHER: usize = 256;
+/// Most candidates of an item that are compared with every kept circle: a tree pays off beyond.
+const FEW: usize = if cfg!(test) { 300 } else { 4096 };
 
 /// The values of a buffer of the CPU.
 fn values<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut [T] {
@@ -174,28 +177,42 @@ impl Shared<'_> {
         order.truncate(self.params.pre_max.map_or(len, |most| len.min(most as usize)));
         let most = self.params.post_max.map_or(len, |most| most as usize);
         let (mut kept, mut circles) = (Vec::<i32>::new(), Circles::default());
-        for group in order.chunks(TOGETHER) {
+        let many = order.len() > FEW;
+        let mut tree = many.then(|| Tree::new(order.len(), |i| self.placed(order[i]))).transpose()?;
+        for (number, group) in order.chunks(TOGETHER).enumerate() {
             par::check();
             // All threads compare with what was kept before; then the group is walked in order.
-            let survives = |&row: &usize| self.all_apart(&circles, &kept, 0, row);
+            let survives = |&row: &usize| match &tree {
+                Some(tree) => {
+                    let (class, circle) = self.placed(row);
+                    tree.each_near(class, circle, |other| {
+                        !suppresses(&self.shapes[other as usize], &self.shapes[row], self.params)
+                    })
+                }
+                None => self.all_apart(&circles, &kept, 0, row),
+            };
             let survivors = group.par_iter().with_min_len(par::grain(TOGETHER / 8)).map(survives);
             let survivors = memory::collect_parallel(survivors)?;
             let before = kept.len();
             let mut recent = Circles::default();
-            for (&row, _) in group.iter().zip(survivors).filter(|&(_, survives)| survives) {
+            let survivors = group.iter().enumerate().zip(survivors).filter(|(_, survives)| *survives);
+            for ((i, &row), _) in survivors {
                 if kept.len() == most {
                     break;
                 }
                 if self.all_apart(&recent, &kept, before, row) {
-                    recent.push(self.shapes[row].circle())?;
+                    recent.push(self.circle(row))?;
                     memory::push(&mut kept, row as i32)?;
+                    if let Some(tree) = &mut tree {
+                        tree.keep(number * TOGETHER + i, row as u32, self.circle(row));
+                    }
                 }
             }
             if kept.len() == most {
                 break;
             }
-            for &row in &kept[before..] {
-                circles.push(self.shapes[row as usize].circle())?;
+            if tree.is_none() {
+                kept[before..].iter().try_for_each(|&row| circles.push(self.circle(row as usize)))?;
             }
         }
         Ok(kept)
@@ -209,10 +226,22 @@ impl Shared<'_> {
             self.classes.is_some_and(|classes| classes[other] != classes[row])
                 || !suppresses(&self.shapes[other], shape, self.params)
         };
-        if self.params.metric == NmsMetric::Circle {
-            return (0..circles.x.len()).all(apart);
+        circles.each_near(self.circle(row), apart)
+    }
+
+    /// A circle around a row: rows whose circles do not meet do not suppress each other.
+    fn circle(self, row: usize) -> [f64; 3] {
+        let [x, y, radius] = self.shapes[row].circle();
+        match self.params.metric {
+            // Larger by more than what is rounded.
+            NmsMetric::Circle => [x, y, f64::from(self.params.threshold).sqrt() * (0.5 + 1e-9) + 1e-9],
+            _ => [x, y, radius],
         }
-        circles.each_near(shape.circle(), apart)
+    }
+
+    /// The class of a row, and its circle.
+    fn placed(self, row: usize) -> (i32, [f64; 3]) {
+        (self.classes.map_or(0, |classes| classes[row]), self.circle(row))
     }
 }
 

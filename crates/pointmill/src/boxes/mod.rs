@@ -27,6 +27,7 @@
 mod cpu;
 mod gpu;
 mod input;
+mod kept;
 mod nms;
 mod pairs;
 mod params;

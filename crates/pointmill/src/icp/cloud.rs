@@ -2,6 +2,7 @@
 
 use super::params::Metric;
 use super::result::Dropped;
+use crate::centre::centre_of;
 use crate::device::on_threads;
 use crate::{Argument, Error, Result, Rows, ensure, memory, par};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
@@ -10,8 +11,6 @@ use rayon::prelude::*;
 
 /// Points that a thread takes at a time, where little is done with each.
 const SHARE: usize = 4096;
-/// Points that a centre is made from.
-const SAMPLE: usize = 1023;
 /// Largest distance from the centre along an axis. Squares of such distances are still numbers.
 const FARTHEST: f64 = 1e18;
 
@@ -118,20 +117,5 @@ pub(super) fn too_far(argument: Argument, index: usize) -> Error {
 pub(super) fn around(points: impl Iterator<Item = [f32; 3]>) -> ([f32; 3], [f32; 3]) {
     points.fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
         ([0, 1, 2].map(|i| low[i].min(p[i])), [0, 1, 2].map(|i| high[i].max(p[i])))
-    })
-}
-
-/// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the
-/// middle of a box it lies where most points are, even if a few are far away.
-pub(super) fn centre_of(points: &[[f64; 3]]) -> [f64; 3] {
-    if points.is_empty() {
-        return [0.0; 3];
-    }
-    let n = points.len().min(SAMPLE);
-    let mut values = [0.0; SAMPLE];
-    [0, 1, 2].map(|axis| {
-        let values = &mut values[..n];
-        values.iter_mut().enumerate().for_each(|(i, value)| *value = points[i * points.len() / n][axis]);
-        *values.select_nth_unstable_by(n / 2, f64::total_cmp).1
     })
 }

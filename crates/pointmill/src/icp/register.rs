@@ -217,6 +217,8 @@ impl<'a> Run<'a> {
             Some(End::NoPairs) => Some(Status::NoPairs),
             Some(End::Fixed) => Some(Status::Fixed),
             Some(End::Step) => Some(Status::StepBelow),
+            // One place holds no turn, and lengths of steps compare with nothing.
+            _ if query.steps > 0 && spread.size() == 0.0 => Some(Status::Degenerate),
             _ if is_cycle(seen, rules.closed != 0) => Some(Status::Cycle),
             Some(End::Iterations) => Some(Status::MaxIterations),
             None => None,

@@ -4,11 +4,11 @@ mod radius;
 
 pub use radius::NeighbourLists;
 
-use super::cloud::centre_of;
 use super::cpu::{Index, Many, Scratch, Several, normals_of};
 use super::gpu;
 pub(crate) use super::gpu::Searched;
 use super::params::{Search, check_number, limit_of};
+use crate::centre::centre_of;
 use crate::device::{Device, Stream};
 use crate::prim::BLOCK;
 use crate::{Argument, Dtype, Result, Rows, ensure, memory, par};

@@ -87,14 +87,17 @@ impl NdtAlignParams {
 /// The pose of a scan in a map, and how certain it is.
 ///
 /// **Hessian**: second derivatives of minus the score by x, y, z in metres and roll, pitch, yaw in
-/// radians. **Covariance**: the inverse of the Hessian where that is positive definite, by this map
-/// and scan alone.
+/// radians; about the origin of the scan, or about its middle where that is far from the origin.
+/// **Covariance**: the inverse of the Hessian where that is positive definite, by this map and scan
+/// alone; none where they do not determine the pose.
 pub type NdtRegistration = Registration<NdtFit>;
 
 /// A scan about its origin, and its alignments.
 #[derive(Debug)]
 pub(super) struct Task<'a> {
     pub(super) scan: Rows<'a>,
+    /// Some of its points.
+    pub(super) sample: Vec<[f64; 3]>,
     pub(super) alignments: Vec<NdtAlignment>,
     pub(super) limits: NdtLimits,
     /// The origins of the scan and of the map.
@@ -102,9 +105,10 @@ pub(super) struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// The alignments of a scan about the first origin, in a map about the second.
+    /// The alignments of a scan about the first origin, with some of its points, in a map about the
+    /// second.
     pub(super) fn new(
-        scan: Rows<'a>,
+        (scan, sample): (Rows<'a>, Vec<[f64; 3]>),
         origins: [[f64; 3]; 2],
         guesses: &[Pose],
         params: &NdtAlignParams,
@@ -113,7 +117,7 @@ impl<'a> Task<'a> {
         let limits =
             NdtAlignParams { regularization: params.regularization.map(held), ..*params }.limits(scan.len())?;
         let local = |guess: &Pose| NdtAlignment::new(&about(guess, origins).xyzrpy());
-        Ok(Self { scan, alignments: memory::collect(guesses.iter().map(local))?, limits, origins })
+        Ok(Self { scan, sample, alignments: memory::collect(guesses.iter().map(local))?, limits, origins })
     }
 
     /// The results of alignments that have ended, in the frame of the map.
@@ -134,17 +138,18 @@ pub(super) fn about(pose: &Pose, [scan, map]: [[f64; 3]; 2]) -> Pose {
 /// The result of an alignment that has ended, of a scan of so many points.
 fn registration(alignment: &NdtAlignment, points: usize) -> NdtRegistration {
     let (terms, hessian) = (&alignment.terms, alignment.hessian());
+    let status = match alignment.state {
+        state::CONVERGED => Status::StepBelow,
+        state::NO_PAIRS => Status::NoPairs,
+        state::SINGULAR => Status::Degenerate,
+        _ => Status::MaxIterations,
+    };
     Registration {
         target_from_source: alignment.target_from_source(),
-        status: match alignment.state {
-            state::CONVERGED => Status::StepBelow,
-            state::NO_PAIRS => Status::NoPairs,
-            state::SINGULAR => Status::Degenerate,
-            _ => Status::MaxIterations,
-        },
+        status,
         iterations: alignment.iterations() as usize,
         hessian,
-        covariance: inverse(&hessian),
+        covariance: if status == Status::Degenerate { None } else { inverse(&hessian) },
         fit: NdtFit {
             oscillations: alignment.oscillations as usize,
             ..NdtFit::new(points, [terms[0], terms[1], terms[2]])

@@ -7,6 +7,7 @@ use crate::device::{Device, Stream};
 use crate::rows::check_origin;
 use crate::{Argument, Result, Rows};
 use pointmill_core::ndt::NdtLattice;
+use std::sync::OnceLock;
 
 /// The grid of a cloud in cells of `resolution` metres.
 ///
@@ -198,7 +199,13 @@ impl NdtBuilder {
                 let mut grid = gpu::Grid::new(&self.stream)?;
                 let report = table.finish(params.min_points, stats, &mut grid)?;
                 let place = Place::Device(Box::new(grid));
-                Ok(NdtGrid { stream: self.stream.clone(), lattice: self.lattice, report, place })
+                Ok(NdtGrid {
+                    stream: self.stream.clone(),
+                    lattice: self.lattice,
+                    report,
+                    place,
+                    beside: OnceLock::new(),
+                })
             }
         }
     }
@@ -216,6 +223,7 @@ impl NdtBuilder {
                 // Should the call fail, there are no rows.
                 grid.report = super::NdtReport::default();
                 cells.set_len(0);
+                grid.beside = OnceLock::new();
                 grid.report = table.finish(self.params.min_points, stats, cells)?;
             }
             // Memory of the CPU or of another stream is not used again.

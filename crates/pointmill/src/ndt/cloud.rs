@@ -40,5 +40,9 @@ pub(super) fn each(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLatt
 pub(super) fn outside(lattice: &NdtLattice, index: usize, p: [f64; 3]) -> Error {
     let most = f64::from(MAX_CELL) * lattice.unit();
     let got = format!("({}, {}, {}) at point {index}", p[0], p[1], p[2]);
-    Error::argument(Argument::Points, format!("coordinates from -{most} to below {most} m"), got)
+    Error::argument(
+        Argument::Points,
+        format!("coordinates from -{most} to below {most} m, or an origin near them"),
+        got,
+    )
 }

@@ -2,7 +2,9 @@
 
 use super::align::{Task, about};
 use super::cells::each_array;
+use super::determined::is_determined;
 use super::near::Near;
+use super::sample;
 use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
@@ -10,8 +12,10 @@ use crate::rows::check_origin;
 use crate::{Argument, Error, Pose, Result, Rows, ensure, memory, par};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
-use pointmill_core::ndt::{NdtLattice, in_lattice, key_of};
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, in_lattice, key_of, state};
+use pointmill_core::rigid::{add, subtract};
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// Neighbourhoods of a cell. The name of each is its number of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +68,8 @@ pub struct NdtGrid {
     pub(super) lattice: NdtLattice,
     pub(super) report: NdtReport,
     pub(super) place: Place,
+    /// The cells of a device on the host, once an alignment was looked at.
+    pub(super) beside: OnceLock<Box<cpu::Grid>>,
 }
 
 #[derive(Debug)]
@@ -76,7 +82,7 @@ impl NdtGrid {
     pub(super) fn on_host(stream: &Stream, lattice: NdtLattice, cells: NdtCells) -> Result<Self> {
         let report = cells.report;
         let place = Place::Host(Box::new(cpu::Grid::new(lattice, cells)?));
-        Ok(Self { stream: stream.clone(), lattice, report, place })
+        Ok(Self { stream: stream.clone(), lattice, report, place, beside: OnceLock::new() })
     }
 
     /// A grid of cells that were made before, such as those of a file; of their values, `coords`,
@@ -94,7 +100,8 @@ impl NdtGrid {
         }
         let report = cells.report;
         let grid = gpu::Grid::upload(stream, &cells)?;
-        Ok(Self { stream: stream.clone(), lattice, report, place: Place::Device(Box::new(grid)) })
+        let place = Place::Device(Box::new(grid));
+        Ok(Self { stream: stream.clone(), lattice, report, place, beside: OnceLock::new() })
     }
 
     /// The device of the cells.
@@ -253,6 +260,7 @@ impl NdtGrid {
         params.validate()?;
         let mut task = self.task(scan.into(), guesses, params)?;
         self.run(std::slice::from_mut(&mut task))?;
+        self.judge(std::slice::from_mut(&mut task))?;
         task.registrations()
     }
 
@@ -308,6 +316,7 @@ impl NdtGrid {
             task.map_or(Ok(()), |task| memory::push(&mut tasks, task))?;
         }
         self.run(&mut tasks)?;
+        self.judge(&mut tasks)?;
         let mut tasks = tasks.iter();
         memory::collect(refused.into_iter().map(|error| match error {
             Some(error) => Err(error),
@@ -321,7 +330,48 @@ impl NdtGrid {
         scan.check_points(Argument::Scan, &self.stream)?;
         let (scan, origins) = self.local(scan);
         scan.check_shift()?;
-        Task::new(scan, origins, guesses, params)
+        let sample = sample::runs(&scan)?;
+        let pivot = sample::pivot(&sample, [0.0; 3], 0.0)?;
+        if pivot == [0.0; 3] {
+            return Task::new((scan, sample), origins, guesses, params);
+        }
+        let about = |p: [f64; 3]| subtract(p, pivot);
+        let (scan, sample) = (scan.relative_to(pivot), memory::collect(sample.into_iter().map(about))?);
+        Task::new((scan, sample), [add(origins[0], pivot), origins[1]], guesses, params)
+    }
+
+    /// Marks the alignments that ended at a pose that scan and map do not determine.
+    fn judge(&self, tasks: &mut [Task<'_>]) -> Result<()> {
+        let ended = |one: &NdtAlignment| matches!(one.state, state::CONVERGED | state::MAX_ITERATIONS);
+        if !tasks.iter().any(|task| task.alignments.iter().any(ended)) {
+            return Ok(());
+        }
+        let map = match &self.place {
+            Place::Host(grid) => grid,
+            Place::Device(_) => self.beside()?,
+        };
+        let judged = |Task { scan, sample, alignments, limits, .. }: &mut Task<'_>| {
+            for one in alignments.iter_mut().filter(|one| ended(one)) {
+                let pose = one.target_from_source();
+                // What a part of the scan leaves open, points of all of it decide.
+                if !is_determined(map, sample, pose.rigid(), limits)?
+                    && !is_determined(map, &sample::spaced(scan)?, pose.rigid(), limits)?
+                {
+                    one.state = state::SINGULAR;
+                }
+            }
+            Ok(())
+        };
+        self.device().install(|| tasks.par_iter_mut().with_min_len(par::grain(1)).try_for_each(judged))
+    }
+
+    /// The cells of a device on the host.
+    fn beside(&self) -> Result<&cpu::Grid> {
+        if self.beside.get().is_none() {
+            let grid = Box::new(cpu::Grid::new(self.lattice, self.read()?)?);
+            self.beside.get_or_init(|| grid);
+        }
+        Ok(self.beside.get().expect("cells that were read"))
     }
 
     /// Runs all alignments of tasks to their ends.

@@ -38,6 +38,7 @@ mod builder;
 mod cells;
 mod cloud;
 mod cpu;
+mod determined;
 mod difference;
 mod fit;
 mod gpu;
@@ -46,6 +47,7 @@ mod moments;
 mod near;
 mod neighbours;
 mod params;
+mod sample;
 #[cfg(test)]
 mod tests;
 
@@ -61,3 +63,5 @@ pub use params::NdtParams;
 pub use pointmill_core::ndt::{
     Covariance, MAX_CELL, MAX_COUNT, Moments, NdtCells, NdtLattice, NdtMomentsTable, NdtReport, full_matrix,
 };
+#[doc(hidden)]
+pub use sample::pivot_of;

@@ -34,7 +34,8 @@ pub enum Status {
     NoPairs,
     /// The clouds do not determine the pose. ICP: all weights are zero, or some directions kept the
     /// guess, see
-    /// [`Observability`](crate::icp::Observability). NDT: no direction improves the fit, as the Hessian determines nothing.
+    /// [`Observability`](crate::icp::Observability). NDT: no direction improves the fit, or the
+    /// surfaces that the scan meets leave a shift or a turn open.
     Degenerate,
 }
 

@@ -60,7 +60,8 @@ use crate::{Device, Result, Rows};
 /// batch, and points beyond are outside. Cells beyond the capacity are dropped, the last first.
 ///
 /// # Errors
-/// Parameters out of range, points of another type, out of memory, a lost device.
+/// Parameters out of range, points of another type, out of memory, a lost device. Points outside of a
+/// grid from the least coordinates are an error of [`Sampled::read`].
 ///
 /// ```
 /// use pointmill::Device;

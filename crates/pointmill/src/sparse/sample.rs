@@ -157,6 +157,8 @@ pub struct Sampled {
     pub(super) capacity: usize,
     pub(super) points: usize,
     pub(super) items: u32,
+    /// Where cells end, in metres from the least coordinates, if the grid begins there.
+    ends: Option<[f32; 3]>,
 }
 
 /// Words of [`kernels::SampleCounts`].
@@ -236,11 +238,18 @@ impl Sampled {
     /// Waits, and copies the arrays to the host.
     ///
     /// # Errors
-    /// Whatever the queued work ran into, or no memory.
+    /// Points beyond the cells of a grid that begins at the least coordinates: a stray point, or a size
+    /// too small for so wide a cloud. Whatever the queued work ran into, or no memory.
     pub fn read(&self) -> Result<SampledArrays> {
         let counts = self.counts.read(COUNTS)?;
         let count = |k: usize| counts.get(k).map_or(0, |&count| count as usize);
         let cells = count(0);
+        if let Some(ends) = self.ends.filter(|_| count(3) > 0) {
+            let [x, y, z] = ends;
+            let expected = "a larger size, a range, or points without a stray one";
+            let got = format!("{} points beyond all cells: ({x}, {y}, {z}) m from the least coordinates", count(3));
+            return Err(Error::argument(Argument::GridSize, expected, got));
+        }
         Ok(SampledArrays {
             grid_coord: self.coords.read(3 * cells)?,
             batch: self.batch.read(cells)?,
@@ -364,6 +373,7 @@ impl GridSampler {
             capacity: 0,
             points: 0,
             items: 1,
+            ends: None,
         })
     }
 
@@ -394,6 +404,8 @@ impl GridSampler {
         let capacity = params.capacity.unwrap_or(points.len());
         ensure(capacity < MAX_ROWS, Argument::Capacity, "fewer than 2^30 cells", capacity)?;
         let items = splits.len() as u32 - 1;
+        let from_points = params.origin == GridOrigin::Min;
+        out.ends = from_points.then(|| [0, 1, 2].map(|k| grid.range().max[k] - grid.range().min[k]));
         side.fill(
             stream,
             &[points.stream()],

@@ -17,6 +17,10 @@ from .. import _pointmill
 # Overlaps below this are those of boxes that touch.
 _TOUCHES = 1e-6
 
+# The largest extent and coordinate in metres and the largest yaw of a box whose overlap is measured.
+_LARGEST = 1e7
+_LARGEST_YAW = 65536.0
+
 
 def boxes7(boxes: Tensor, name: str) -> Tensor:
     """Boxes ``[N, 7]``, without a gradient."""
@@ -38,7 +42,14 @@ def upright(boxes: Tensor) -> Tensor:
     return torch.cat([boxes[:, :6], torch.zeros_like(boxes[:, 6:])], 1)
 
 
+def measurable(boxes: Tensor) -> Tensor:
+    """Boxes with NaN in each row whose overlap cannot be measured, so that on every device it overlaps nothing and is never kept."""
+    beyond = (boxes[:, :6].abs() > _LARGEST).any(1) | (boxes[:, 3:6] < 0).any(1) | (boxes[:, 6].abs() > _LARGEST_YAW)
+    return torch.where(beyond[:, None], boxes.new_full((), torch.nan), boxes)
+
+
 def iou(a: Tensor, b: Tensor, kind: Any = "bev", aligned: bool = False) -> Tensor:
+    a, b = measurable(a), measurable(b)
     return _pointmill.iou(a, b, kind=kind, aligned=aligned, origin="center")
 
 
@@ -46,12 +57,13 @@ def shared_area(a: Tensor, b: Tensor, aligned: bool = False) -> Tensor:
     """The area that footprints share, from their overlap."""
     areas, others = a[:, 3] * a[:, 4], b[:, 3] * b[:, 4]
     overlap = iou(a, b, aligned=aligned)
-    return overlap / (1 + overlap) * (areas + others if aligned else areas[:, None] + others)
+    shared = overlap / (1 + overlap) * (areas + others if aligned else areas[:, None] + others)
+    return torch.where(overlap > 0, shared, 0)
 
 
 def keep(boxes: Tensor, scores: Tensor, threshold: float, metric: Any = "bev", **params: Any) -> Tensor:
     """The rows that are kept, int64."""
-    return _pointmill.nms(boxes, scores.detach(), float(threshold), metric=metric, origin="center", **params)
+    return _pointmill.nms(measurable(boxes), scores.detach(), float(threshold), metric=metric, origin="center", **params)
 
 
 def circles(dets: Tensor, threshold: float, most: int) -> Tensor:

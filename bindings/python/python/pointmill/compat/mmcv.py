@@ -10,8 +10,8 @@ Equal bit by bit to mmcv on finite input:
 - the argmax and lists behind :class:`RoIAwarePool3d`, and so its result for ``mode="max"``, for points farther than rounding from the faces of boxes and voxels; the points behind :class:`RoIPointPool3d` likewise. mmcv contracts products
   and sums and takes sine and cosine in single precision; means are added in the same order.
 
-Overlaps are clipped in double precision, mmcv's in single. Of equal scores the lower row comes first. A box with a negative extent, or beyond 1e7 m, is an error on the CPU, and
-never kept on a GPU.
+Overlaps are clipped in double precision, mmcv's in single. Of equal scores the lower row comes first. A box with a value that is not finite, a negative
+extent, or beyond 1e7 m overlaps nothing and is never kept, on every device.
 
 Different on purpose: points that are not finite are in no voxel and no box; empty input is valid; a voxel index below zero is 0 and not the last; gradients are the same in every run;
 the CPU pools too; :class:`RoIPointPool3d` has a gradient; NaN never wins a maximum of :func:`dynamic_scatter`.

@@ -42,7 +42,8 @@ use std::sync::{Arc, OnceLock};
 /// eigen_ratio : float
 ///     Eigenvalues below this part of the largest one are raised to it.
 /// origin : 3 floats, optional
-///     What is added to each point of float32; for maps far from zero.
+///     What is added to each point of float32; for maps far from zero. Cells are counted from it where points are of
+///     float64, or where those about zero end before it.
 ///
 /// Examples
 /// --------
@@ -77,7 +78,7 @@ impl NdtGrid {
         let params = NdtParams::default().with("Grid.__new__", params)?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
-        let local = cloud.local_origin();
+        let local = cloud.lattice_origin(resolution);
         let grid = cloud.run(py, Effort::of(place, cloud.len(), SHORT), NAMES, move |points| {
             let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?.about(local)?;
             builder.add(points)?;

@@ -75,6 +75,13 @@ fn one_point_a_line_and_a_plane() {
             Status::NoPairs
         );
     }
+    // One place on a surface, once or many times: the step to the surface is all.
+    let floor: Vec<f64> = (0..400).flat_map(|i| [f64::from(i % 20) * 0.1, f64::from(i / 20) * 0.1, 0.0]).collect();
+    for (metric, times) in Metric::ALL.iter().flat_map(|metric| [(*metric, 1), (*metric, 500)]) {
+        let got = run_from(&guess.into(), &[1.03, 0.98, 0.2].repeat(times), &floor, &params(metric));
+        let lost = metric == Metric::Gicp && got.status == Status::NoPairs;
+        assert!(lost || got.status == Status::Degenerate && got.iterations <= 2, "{metric}, {times}: {got:?}");
+    }
     // A line: turns about it keep the guess.
     let turned = tilt.moved(&[0.0, 0.0, 0.0, 0.3, 0.0, 0.0], [0.0, 0.5, -0.25]);
     let got = run_from(&turned.into(), &moved(&line, &tilt.inverse()), &line, &params(Metric::PointToPoint));

@@ -1,5 +1,6 @@
 //! The CPU path.
 
+mod normals;
 mod score;
 pub(super) mod sum;
 

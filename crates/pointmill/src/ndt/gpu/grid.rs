@@ -307,7 +307,7 @@ impl Grid {
             while work.scans.len() <= i {
                 memory::push(&mut work.scans, self.stream.alloc(0)?)?;
             }
-            let points = task.scan.staged(&mut work.scans[i])?;
+            let points = task.scan.staged_through_host(&mut work.scans[i])?;
             (largest, last, scans) = (points.n.max(largest), Some((points, task.limits)), scans + 1);
             for one in &mut task.alignments {
                 let stored =

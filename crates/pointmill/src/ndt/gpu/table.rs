@@ -150,7 +150,7 @@ impl Table {
             return Err(match cloud.values() {
                 Values::Device { .. } => {
                     let most = f64::from(pointmill_core::ndt::MAX_CELL) * self.lattice.unit();
-                    let expected = format!("coordinates from -{most} to below {most} m");
+                    let expected = format!("coordinates from -{most} to below {most} m, or an origin near them");
                     Error::argument(Argument::Points, expected, format!("others at point {index}"))
                 }
                 _ => outside(&self.lattice, index, cloud.point(index)),

@@ -189,7 +189,8 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
 /// The sums over a scan at a pose.
 fn terms(grid: &NdtGrid, scan: Rows<'_>, pose: &PoseVector) -> NdtAlignment {
     let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0, hold: NdtHold::default() };
-    let mut task = Task { scan, alignments: vec![NdtAlignment::new(pose)], limits, origins: [[0.0; 3]; 2] };
+    let mut task =
+        Task { scan, sample: Vec::new(), alignments: vec![NdtAlignment::new(pose)], limits, origins: [[0.0; 3]; 2] };
     grid.run(std::slice::from_mut(&mut task)).unwrap();
     task.alignments[0]
 }

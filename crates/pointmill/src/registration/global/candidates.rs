@@ -4,7 +4,7 @@ use super::{cpu, gpu};
 use crate::{Result, Stream};
 use pointmill_core::registration::Match;
 use pointmill_core::registration::pose::Agreement;
-use pointmill_core::rigid::Rigid;
+use pointmill_core::rigid::{Rigid, subtract};
 
 /// Most candidates.
 pub(super) const MOST: usize = 24;
@@ -29,8 +29,14 @@ pub(super) struct Candidate {
     pub(super) inliers: usize,
 }
 
-/// The candidates by inliers, then residual, then index; and whether the cap left some out.
-pub(super) fn candidates(stream: &Stream, matches: &[Match], limits: &Limits) -> Result<(Vec<Candidate>, bool)> {
+/// The candidates by inliers, then residual, then index; and whether the cap left some out. They are
+/// compared where they take the middle of the source.
+pub(super) fn candidates(
+    stream: &Stream,
+    matches: &[Match],
+    limits: &Limits,
+    middle: [f64; 3],
+) -> Result<(Vec<Candidate>, bool)> {
     if matches.is_empty() {
         return Ok((Vec::new(), false));
     }
@@ -47,7 +53,7 @@ pub(super) fn candidates(stream: &Stream, matches: &[Match], limits: &Limits) ->
     all.sort_by_key(|(index, of)| (std::cmp::Reverse(of.inliers), of.micrometres, *index));
     let mut kept: Vec<Candidate> = Vec::new();
     for (_, Agreement { pose, inliers, .. }) in all {
-        if kept.len() < MOST && kept.iter().all(|k| !alike(&k.pose, &pose, 4.0 * limits.width, 0.06)) {
+        if kept.len() < MOST && kept.iter().all(|k| !alike([&k.pose, &pose], middle, 4.0 * limits.width, 0.06)) {
             kept.push(Candidate { pose, inliers: inliers as usize });
         }
     }
@@ -64,9 +70,10 @@ fn seeds(scores: &[u32]) -> (Vec<u32>, bool) {
     (seeds, capped)
 }
 
-/// Whether two poses differ by less than a distance and an angle in radians.
-pub(super) fn alike(a: &Rigid, b: &Rigid, metres: f64, angle: f64) -> bool {
-    let d = [0, 1, 2].map(|k| a.translation[k] - b.translation[k]);
+/// Whether two poses take a point to places less than a distance apart, and differ by less than an
+/// angle in radians.
+pub(super) fn alike([a, b]: [&Rigid; 2], point: [f64; 3], metres: f64, angle: f64) -> bool {
+    let d = subtract(a.apply(point), b.apply(point));
     let far = d.iter().map(|x| x * x).sum::<f64>() >= metres * metres;
     // |A - B|^2 = 4 (1 - cos angle), about 2 angle^2.
     let turned: f64 = (0..9).map(|k| (a.rotation[k / 3][k % 3] - b.rotation[k / 3][k % 3]).powi(2)).sum();

@@ -3,10 +3,11 @@
 use super::result::Overlap;
 use super::surface::Surface;
 use super::{cpu, gpu};
+use crate::centre::centre_of;
 use crate::device::Buffer;
 use crate::icp::{IcpParams, Metric, Search, Searcher, Stage, Target};
 use crate::{Pose, Result, Stream, memory};
-use pointmill_core::rigid::Rigid;
+use pointmill_core::rigid::{Rigid, wide};
 
 /// Points of a cloud that are looked at, about.
 const PROBES: usize = 1000;
@@ -24,6 +25,8 @@ pub(super) type Limit = f64;
 #[derive(Debug)]
 pub(super) struct View {
     probes: Vec<Probe>,
+    /// Where most of them are.
+    pub(super) middle: [f64; 3],
     on_device: Option<Buffer<gpu::Probe4>>,
     rough: Searcher,
 }
@@ -36,7 +39,8 @@ impl View {
         memory::room(&mut probes, all.len().div_ceil(every))?;
         probes.extend(all.iter().step_by(every));
         let on_device = (!stream.device().is_cpu()).then(|| gpu::probes(stream, &probes)).transpose()?;
-        Ok(Self { probes, on_device, rough: Searcher::new(stream, &all[..], Search::Auto)? })
+        let middle = centre_of(&memory::collect(probes.iter().map(|p| wide(*p)))?);
+        Ok(Self { probes, middle, on_device, rough: Searcher::new(stream, &all[..], Search::Auto)? })
     }
 
     /// How the points of this cloud fit among those of another, at each pose.

@@ -150,7 +150,7 @@ fn poses_and_candidates() {
             assert!(apart(&got.pose, &want) < 1e-9, "{}, seed {i}: {:?}, wanted {want:?}", case.name, got.pose);
             assert!(got.micrometres.abs_diff(micrometres) <= 1, "{}, seed {i}", case.name);
         }
-        let (kept, capped) = candidates(&stream(), &matches, &limits).unwrap();
+        let (kept, capped) = candidates(&stream(), &matches, &limits, [0.0; 3]).unwrap();
         let wanted = case.i32s("kept");
         assert_eq!((kept.len(), capped), (wanted.len(), false), "{}", case.name);
         for (got, &want) in kept.iter().zip(wanted) {
@@ -189,7 +189,7 @@ fn poses_are_the_truth() {
         let off = want.inverse().compose(&got);
         assert_eq!(found.matches, case.i32s("matches").len() / 2);
         assert!(
-            alike(off.rigid(), &Rigid::IDENTITY, 0.5 * case.params().voxel_size, 0.06),
+            alike([off.rigid(), &Rigid::IDENTITY], [0.0; 3], 0.5 * case.params().voxel_size, 0.06),
             "{}: {:?}, {off:?}",
             case.name,
             found.verdict

@@ -3,9 +3,14 @@
 use super::params::RegisterParams;
 use super::thin::Thin;
 use super::{cpu, gpu};
+use crate::centre::{aside, centre_of, reach_of};
 use crate::icp::{Search, Searcher};
 use crate::{Argument, Result, Rows, Stream, memory};
 use pointmill_core::registration::MOST_FEATURES;
+use pointmill_core::rigid::wide;
+
+/// Points that are so many times as far from the middle as half of all are no part of a cloud's shape.
+const TOGETHER: f64 = 256.0;
 
 /// Radii of neighbourhoods in metres.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +67,17 @@ impl Surface {
             (normals, rough, keys, features)
         };
         Ok(Self { centre, usable, points, normals, searcher, rough, keys, features })
+    }
+
+    /// The points without a few that are so far away that turns would be measured by them.
+    pub(super) fn together(&self) -> Result<Vec<[f32; 3]>> {
+        let all = memory::collect(self.points.iter().map(|p| wide(*p)))?;
+        let centre = centre_of(&all);
+        let most = TOGETHER * reach_of(&all, centre)?;
+        let mut together = Vec::new();
+        memory::room(&mut together, self.points.len())?;
+        together.extend(self.points.iter().filter(|p| aside(wide(**p), centre) <= most));
+        Ok(together)
     }
 
     /// The points of the features of two clouds that are each the other's nearest, by source.

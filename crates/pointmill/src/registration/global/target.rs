@@ -194,7 +194,7 @@ impl Target {
         out.matches = pairs.len();
         out.timing.match_ms = clock.lap();
         let limits = Limits { tolerance: 1.5 * voxel as f32, shortest: 5.0 * voxel as f32, width: INLIER * voxel };
-        let (mut found, capped) = candidates(&self.stream, &pairs, &limits)?;
+        let (mut found, capped) = candidates(&self.stream, &pairs, &limits, source.view.middle)?;
         found.retain(|candidate| candidate.inliers >= FEWEST_INLIERS);
         out.capped = capped;
         let found = memory::collect(found.iter().map(|candidate| candidate.pose))?;
@@ -247,7 +247,8 @@ impl Target {
         let mut all = all.into_iter();
         let Some(best) = all.next() else { return Ok(None) };
         let metres = ONE.0 * self.params.voxel_size;
-        let other = all.find(|one| !alike(&one.pose, &best.pose, metres, ONE.1)).map_or(0.0, |one| one.score());
+        let alike = |one: &Checked| alike([&one.pose, &best.pose], source.view.middle, metres, ONE.1);
+        let other = all.find(|one| !alike(one)).map_or(0.0, |one| one.score());
         let margin = if best.score() > 0.0 { 1.0 - other / best.score() } else { 0.0 };
         Ok(Some((best, margin)))
     }
@@ -258,7 +259,7 @@ impl Target {
         // refinement leaves for a worse one is not determined.
         let (mut last, mut determined) = (best, self.refiner.is_none());
         if let Some(refiner) = &self.refiner {
-            let refined = refiner.align(&source.surface.points[..], &Pose::from(last.pose))?;
+            let refined = refiner.align(&source.surface.together()?[..], &Pose::from(last.pose))?;
             let mut checked = self.checked(source, &[*refined.target_from_source.rigid()])?;
             if let Some(checked) = checked.pop().filter(|checked| checked.score() >= 0.9 * last.score()) {
                 determined = refined.fit.observability.rank() == 6;

@@ -1,16 +1,20 @@
 //! Means of the points of voxels, in the order of the voxels.
 
+use crate::centre::{centre_of, unless_far};
 use crate::{Argument, Result, Rows, ensure, memory, par};
 
 /// Most that a cell's number may be on an axis.
 const FARTHEST: f64 = (1u64 << 40) as f64;
+/// Most voxels from most of the points to the middle of the bounds: `f32` still has digits for them.
+const MOST_ASIDE: f64 = 4096.0;
 
 /// A cloud with one point for each voxel, about a centre of its own.
 #[derive(Debug)]
 pub(super) struct Thin {
     /// Means about the centre, by cell: z first, then y, then x.
     pub(super) points: Vec<[f32; 3]>,
-    /// The middle of the cloud's bounds in whole voxels; zero near the origin of the frame.
+    /// The middle of the cloud's bounds in whole voxels, where most of the points are near it; else the
+    /// middle of most of them.
     pub(super) centre: [f64; 3],
     /// Points that are finite and not all zero.
     pub(super) usable: usize,
@@ -28,7 +32,8 @@ impl Thin {
         if all.is_empty() {
             return Ok(Self { points: Vec::new(), centre: [0.0; 3], usable: 0 });
         }
-        let centre = [0, 1, 2].map(|k| ((bounds[0][k] / 2.0 + bounds[1][k] / 2.0) / voxel).round() * voxel);
+        let middle = [0, 1, 2].map(|k| bounds[0][k] / 2.0 + bounds[1][k] / 2.0);
+        let centre = unless_far(middle, centre_of(&all), MOST_ASIDE * voxel).map(|x| (x / voxel).round() * voxel);
         let widest = [0, 1, 2].map(|k| bounds[1][k] - bounds[0][k]).into_iter().fold(0.0, f64::max);
         let expected = "points within 2^40 voxels of each other";
         ensure(widest / voxel < FARTHEST, argument, expected, format_args!("{widest} m at voxels of {voxel} m"))?;

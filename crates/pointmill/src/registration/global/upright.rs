@@ -4,6 +4,7 @@ use super::surface::Surface;
 use crate::ndt::{NdtParams, ndt_grid};
 use crate::registration::level::{LevelParams, LevelTarget, LevelTargetParams};
 use crate::{Argument, Device, Error, Result, Rows, memory};
+use pointmill_core::ndt::MAX_CELL;
 use pointmill_core::rigid::{Rigid, wide};
 
 /// Voxels along the edge of a cell of normal distributions.
@@ -12,6 +13,8 @@ const CELL: f64 = 6.0;
 const RANGE: f64 = 133.0;
 /// Radians from yaw to yaw.
 const TURN: f64 = 3.0 * std::f64::consts::PI / 180.0;
+/// One point of so many may be beyond all cells.
+const FEW: usize = 100;
 /// Most candidates.
 const MOST: usize = 16;
 /// Candidates are apart by so many voxels, or radians.
@@ -35,7 +38,14 @@ impl Upright {
             }
             other => other,
         };
-        let cells = ndt_grid(&surface.points[..], CELL * voxel, &NdtParams::default(), device).map_err(small)?;
+        // A few points beyond all cells are no part of what is searched.
+        let most = 0.5 * f64::from(MAX_CELL) * CELL * voxel;
+        let near = |p: &&[f32; 3]| p.iter().all(|x| f64::from(x.abs()) < most);
+        let mut points = Vec::new();
+        surface.points.iter().filter(near).try_for_each(|p| memory::push(&mut points, *p))?;
+        let few = (surface.points.len() - points.len()) * FEW <= surface.points.len();
+        let points = if few { &points } else { &surface.points };
+        let cells = ndt_grid(&points[..], CELL * voxel, &NdtParams::default(), device).map_err(small)?;
         let at = |ground| LevelTargetParams { ground, range: RANGE * voxel, ..LevelTargetParams::default() };
         let mut targets = Vec::new();
         for target in [LevelTarget::over_nearest_ground(&cells, &at(true)), LevelTarget::new(&cells, &at(false))] {
@@ -57,7 +67,7 @@ impl Upright {
 impl Heights {
     /// The best places of a source, the best first.
     pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
-        let middle = middle(&source.points);
+        let middle = middle(&source.together()?);
         let about = memory::collect(source.points.iter().map(|p| [0, 1, 2].map(|k| f64::from(p[k]) - middle[k])))?;
         let search = LevelParams {
             turn: TURN,

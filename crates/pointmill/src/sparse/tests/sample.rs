@@ -185,3 +185,23 @@ fn what_does_not_fit_is_named() {
     let refused = sampler.run(&[[0.0f32; 3]], Some(&[0, 2]), &mut out).unwrap_err().to_string();
     assert_eq!(refused, "row_splits: expected ascending values from 0 to 1, got [0, 2]");
 }
+
+/// A stray point moves the grid away from the others: that is told, and a range is not concerned.
+#[test]
+fn points_beyond_all_cells_are_an_error() {
+    let mut points = vec![[1.0f32, 2.0, 3.0]; 99];
+    points[7] = [-3e6, 0.0, 0.0];
+    let range = GridOrigin::Range(Aabb::new([0.0; 3], [10.0; 3]));
+    for (name, device) in devices() {
+        let params = GridSampleParams::new([1.0; 3]);
+        let told = grid_sample(&points[..], &params, &device).unwrap().read().unwrap_err().to_string();
+        let wanted =
+            "grid_size: expected a larger size, a range, or points without a stray one, got 98 points beyond all cells";
+        assert!(told.starts_with(wanted), "{name}: {told}");
+        let within = GridSampleParams { origin: range, ..params };
+        let report = grid_sample(&points[..], &within, &device).unwrap().read().unwrap().report;
+        assert_eq!((report.cells, report.outside), (1, 1), "{name}");
+        let larger = GridSampleParams::new([2.0; 3]);
+        assert_eq!(grid_sample(&points[..], &larger, &device).unwrap().read().unwrap().report.cells, 2, "{name}");
+    }
+}

@@ -56,6 +56,31 @@ fn scenes_are_found_from_any_pose() {
     }
 }
 
+/// A few points far from all others decide nothing, on whichever side they are.
+#[test]
+fn stray_points_change_no_answer() {
+    let truth = Pose::from_xyzrpy([4.0, -9.0, 0.5, 0.0, 0.0, 1.2]).unwrap();
+    let [source, target] = [moved(&scene(1, 1), &truth.inverse()), scene(1, 2)];
+    for level in [false, true] {
+        let params = RegisterParams { level, ..RegisterParams::default() };
+        let run = |source: &[[f64; 3]], target: &[[f64; 3]]| register(source, target, &params, &Device::cpu()).unwrap();
+        let clean = run(&source, &target);
+        assert_eq!(clean.verdict, Verdict::Found, "level {level}: {clean:?}");
+        for far in [300.0, 1e3, 1e5, 1e7] {
+            let with = |cloud: &[[f64; 3]]| [cloud, &[[far, -far, 0.1 * far]]].concat();
+            for (source, target) in [(with(&source), target.clone()), (source.clone(), with(&target))] {
+                let found = run(&source, &target);
+                let [metres, radians] = off(&found, &clean.target_from_source);
+                let what = format!("level {level}, {far} m: {metres} m, {radians} rad, {found:?}");
+                assert_eq!(found.verdict, Verdict::Found, "{what}");
+                assert!(metres < 2e-3 && radians < 5e-4, "{what}");
+                // Places of an upright search are about the mean, and others come second.
+                assert!(level || (found.margin - clean.margin).abs() < 0.1, "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn another_scene_is_never_found() {
     for seed in 1..4 {
