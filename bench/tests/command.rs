@@ -72,6 +72,7 @@ fn lines_are_those_of_the_page() {
 #[test]
 fn arguments_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.bin"), "").unwrap();
     for (args, expected) in [
         ("roi-pool --points 7", "--points: cannot be used with `bench roi-pool`"),
         ("grid", "possible values: voxelize, roi-pool, boxes, sparse, ndt, icp"),
@@ -91,5 +92,5 @@ fn arguments_that_cannot_be_used_are_named() {
         assert!(line["data"]["message"].as_str().unwrap().contains(expected), "{args}: {out}");
     }
     let (code, _, err) = run(folder.path(), "voxelize --input b.bin --rounds 1");
-    assert!(code == 3 && err.contains("b.bin"), "{code}: {err}");
+    assert!(code == 2 && err.contains("b.bin"), "{code}: {err}");
 }

@@ -64,18 +64,20 @@ def run_block(language, block, folder, programs, rlibs):
 
 
 def run_page(page, rlibs):
-    """Runs the blocks of one page and returns how many of them ran and how many were skipped."""
+    """Runs the blocks of one page and returns how many of them ran and how many were skipped.
+
+    A block of Rust that is skipped leaves out what the rest of the page needs, so the rest is skipped too.
+    """
     ran = skipped = 0
     output = None
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as programs:
         for line, language, block in blocks_of(page.read_text()):
             try:
-                if language == "text":
+                if skipped or (language == "rust" and rlibs is None):
+                    skipped += 1
+                elif language == "text":
                     if output is None or not doctest.OutputChecker().check_output(block, output, LIKE):
                         raise Failed(f"expected the output\n{block}got\n{output}")
-                elif language == "rust" and rlibs is None:
-                    skipped += 1
-                    output = None
                 else:
                     output = run_block(language, block, pathlib.Path(folder), pathlib.Path(programs), rlibs)
                     ran += 1
@@ -89,7 +91,7 @@ def run_page(page, rlibs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="*", type=pathlib.Path, help="the pages to run; without one, all guides")
-    parser.add_argument("--rlibs", type=os.path.abspath, help="the folder that cargo builds into, such as target/debug; without it, rust is skipped")
+    parser.add_argument("--rlibs", type=os.path.abspath, help="the folder that cargo builds into, such as target/debug; without it, a page ends at its first block of rust")
     args = parser.parse_args()
     guides = pathlib.Path(__file__).parent
     failures = 0
@@ -100,7 +102,7 @@ def main():
             continue
         try:
             ran, skipped = run_page(page, args.rlibs)
-            print(f"{page.name}: {ran} blocks ran" + (f", {skipped} of rust skipped" if skipped else ""), flush=True)
+            print(f"{page.name}: {ran} blocks ran" + (f", {skipped} from the first of rust on skipped" if skipped else ""), flush=True)
         except Failed as failed:
             failures += 1
             print(failed, flush=True)

@@ -181,12 +181,12 @@ pub fn read_result(path: impl AsRef<Path>, kind: ResultKind) -> Result<ResultArr
 /// As [`read_result`].
 pub fn read_result_within(path: impl AsRef<Path>, kind: ResultKind, limits: &Limits) -> Result<ResultArrays, IoError> {
     let path = path.as_ref();
-    let from = Place { path, follow_links: true };
+    let from = Place::named(path);
     match kind {
         ResultKind::Voxels => ResultArrays::read(from, VOXELS, limits),
         ResultKind::PointsInBoxes => ResultArrays::read(from, INSIDE, limits),
         ResultKind::Pooled => {
-            let arrays = read_npz_only(path, &names(&[POOLED, POOLED_SPARSE]), limits)?;
+            let arrays = read_npz_only(from, &names(&[POOLED, POOLED_SPARSE]), limits)?;
             let sparse = arrays.contains_key("coords");
             ResultArrays { path: path.into(), arrays }.checked(if sparse { POOLED_SPARSE } else { POOLED })
         }

@@ -577,7 +577,7 @@ fn bags_without_clouds_say_what_they_have() {
         let opened = Bag::new(Cursor::new(bytes.clone()), "b.mcap", &Limits::default()).unwrap();
         let by_topic = opened.cloud_topic(None).unwrap_err().to_string();
         assert_eq!(opened.cloud_topic(Some("/none")).unwrap_err().to_string(), by_topic);
-        let whole = pointmill_io::read_from(&bytes[..], "b.mcap", &pointmill_io::ReadOptions::default());
+        let whole = read_from(&bytes[..], "b.mcap", &ReadOptions::default());
         assert_eq!(whole.unwrap_err().to_string(), by_topic);
         by_topic
     };

@@ -27,6 +27,16 @@ struct Named {
     path: PathBuf,
 }
 
+impl Named {
+    /// That there is nothing. A number was meant as a value of the flag before it.
+    fn missing(&self) -> String {
+        let Self { argument, path } = self;
+        let is_number = path.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
+        let hint = if is_number { "; values of a flag are separated by commas: --voxel-size 0.1,0.1,0.2" } else { "" };
+        format!("{argument}: {}: no such file or folder{hint}", shown(path))
+    }
+}
+
 /// The paths that the command line says are read.
 pub(crate) fn read() -> impl Iterator<Item = &'static Path> {
     READ.get().into_iter().flatten().map(PathBuf::as_path)
@@ -46,8 +56,9 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failu
         let named = paths.map(|path| Named { argument: name_of(arg), path: path.clone() });
         if is_written(asked.command.get_name(), id) { written.extend(named) } else { read.extend(named) }
     }
-    if let Some(Named { argument, path }) = read.iter().find(|named| is_missing(&named.path)) {
-        return Err(Failure::Usage(format!("{argument}: no such file or folder: {}", shown(path))));
+    let missing: Vec<_> = read.iter().filter(|named| is_missing(&named.path)).map(Named::missing).collect();
+    if !missing.is_empty() {
+        return Err(Failure::Usage(missing.join("; ")));
     }
     // Folders may hold both.
     let file = |named: &Named| named.path.canonicalize().ok().filter(|path| !path.is_dir());

@@ -163,7 +163,7 @@ impl<'a> MapRequest<'a> {
             // Cells within an edge of a point count.
             map.read(&map.near(&centres, reach + 2.0 * map.settings().resolution)?, &limits)?
         } else if is_ndt_map(path, &limits)? {
-            read_ndt_map_within(path, &limits)?
+            read_ndt_map_within(pointmill_io::Place::named(path), &limits)?
         } else {
             return Ok(None);
         };

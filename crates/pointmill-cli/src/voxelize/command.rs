@@ -47,15 +47,6 @@ const WIDEST: f32 = 20_000.0;
 /// Up to so many voxels are few, if the cloud has more points.
 const FEW: usize = 8;
 
-/// Refuses a number among the inputs, which was meant as a value of a flag.
-fn check_inputs(inputs: &[PathBuf]) -> Result<(), Failure> {
-    let is_number = |path: &&PathBuf| path.to_str().is_some_and(|text| text.parse::<f64>().is_ok()) && !path.exists();
-    inputs.iter().find(is_number).map_or(Ok(()), |number| {
-        let step = "values of a flag are separated by commas: --voxel-size 0.1,0.1,0.2";
-        Err(Failure::Usage(format!("{}: expected a file, got a number; {step}", number.display())))
-    })
-}
-
 /// The longest edge of a box.
 fn span(bounds: &Aabb) -> f32 {
     (0..3).map(|axis| bounds.max[axis] - bounds.min[axis]).fold(0.0, f32::max)
@@ -86,7 +77,6 @@ fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
 /// Runs the command.
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     args.params([0.0; 3])?.validate()?;
-    check_inputs(&args.inputs)?;
     let (mut sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
     let poses = sweeps::poses(args, &mut sources, &inputs)?;
     let params = args.params(inputs.shift())?;

@@ -178,7 +178,7 @@ fn quiet_prints_nothing_but_errors_and_json() {
         assert_eq!((told.out.as_str(), told.err.as_str()), ("", ""), "{args}");
     }
     assert_eq!(run(folder.path(), "info a.bin -q --json").expect(0).data("frame").len(), 1);
-    assert!(run(folder.path(), "info b.bin -q").expect(3).err.starts_with("error: "));
+    assert!(run(folder.path(), "info b.bin -q").expect(2).err.starts_with("error: "));
 }
 
 #[test]

@@ -72,11 +72,14 @@ fn every_format_holds_the_points() {
 #[test]
 fn errors_of_one_input_have_their_classes() {
     let folder = tempfile::tempdir().unwrap();
-    let told = run(folder.path(), "convert missing.bin --out b.ply --json").expect(3);
+    fs::write(folder.path().join("cut.npy"), "").unwrap();
+    let told = run(folder.path(), "convert cut.npy --out b.ply --json").expect(3);
     assert_eq!(
         (&told.data("error")[0]["class"], &told.data("error")[1]["class"]),
-        (&"Io".into(), &"PartialFailure".into())
+        (&"Truncated".into(), &"PartialFailure".into())
     );
+    let told = run(folder.path(), "convert missing.bin --out b.ply --json").expect(2);
+    assert_eq!((told.data("error").len(), &told.data("error")[0]["class"]), (1, &"InvalidArgument".into()));
 }
 
 #[test]

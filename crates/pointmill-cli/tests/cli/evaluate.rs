@@ -58,10 +58,11 @@ fn bad_files_are_named_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write_ways(at);
-    for (args, index) in [("missing.txt truth.txt", 0), ("estimate.txt missing.txt", 1)] {
+    fs::write(at.join("bad.txt"), "text").unwrap();
+    for (args, index) in [("bad.txt truth.txt", 0), ("estimate.txt bad.txt", 1)] {
         let run = run(at, &format!("evaluate {args} --json")).expect(3);
         let error = run.data("error").remove(0);
-        assert_eq!((&error["index"], &error["file"]), (&json!(index), &json!("missing.txt")), "{args}");
+        assert_eq!((&error["index"], &error["file"]), (&json!(index), &json!("bad.txt")), "{args}");
         assert!(run.data("summary").is_empty());
     }
 }

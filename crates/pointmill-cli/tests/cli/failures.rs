@@ -30,6 +30,7 @@ fn a_cloud_with_too_many_columns_is_the_inputs_fault() {
 #[test]
 fn an_absent_device_is_4_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
+    ["a", "b", "a.arrow", "m", "s", "p"].iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
     for args in [
         "voxelize --out o",
         "roi-pool --out o.npz",
@@ -70,6 +71,7 @@ fn a_full_disk_under_stdout_is_1() {
 #[test]
 fn control_bytes_are_escaped() {
     let folder = tempfile::tempdir().unwrap();
+    ["a.bin", "b.npy"].iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
     for args in [
         "voxelize x\x1b[31m.bin",
         "info x\x1b[31m --json",

@@ -359,6 +359,7 @@ fn what_does_not_converge_is_6_and_told() {
 #[test]
 fn a_build_without_rerun_is_told() {
     let folder = tempfile::tempdir().unwrap();
+    ["a.npy", "b.npy"].iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
     let told = run(folder.path(), "icp a.npy b.npy --visualize o.rrd").expect(2);
     let wanted = "this build cannot write .rrd; expected .gif, .png or .html, or a build with `--features rerun`";
     assert!(told.err.contains(wanted), "{}", told.err);
@@ -367,7 +368,7 @@ fn a_build_without_rerun_is_told() {
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["bad.ply", "two.txt"] {
+    for name in ["bad.ply", "none.npy", "two.txt"] {
         fs::write(folder.path().join(name), "text").unwrap();
     }
     let told = run(folder.path(), "icp none.npy bad.ply --guess two.txt --json").expect(3);

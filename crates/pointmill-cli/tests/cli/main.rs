@@ -32,6 +32,7 @@ mod nms;
 mod nothing_read;
 mod odometry;
 mod pages;
+mod pages_are_true;
 mod register;
 mod roi_batch;
 mod roi_pool;

@@ -258,7 +258,8 @@ fn a_bad_tile_is_skipped_and_the_rest_is_done() {
     let want = cells(&hall(), 2.0, &NdtParams::default());
     assert_eq!(read_npz(folder.path().join("g.npz")).unwrap()["counts"].as_u32().unwrap(), want.counts);
     // Where all fail there is no file.
-    run(folder.path(), "ndt build 2.npy missing.pcd --out none.npz --moments none.arrow").expect(3);
+    fs::write(folder.path().join("cut.pcd"), "text").unwrap();
+    run(folder.path(), "ndt build 2.npy cut.pcd --out none.npz --moments none.arrow").expect(3);
     assert!(!folder.path().join("none.npz").exists() && !folder.path().join("none.arrow").exists());
 }
 
@@ -439,7 +440,7 @@ fn an_alignment_that_may_be_wrong_is_said_so() {
 #[test]
 fn all_that_cannot_be_matched_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in [("q.txt", "1 2 3"), ("bad.npz", "text")] {
+    for (name, text) in [("q.txt", "1 2 3"), ("bad.npz", "text"), ("none.npy", "text")] {
         fs::write(folder.path().join(name), text).unwrap();
     }
     let told = run(folder.path(), "ndt align --map bad.npz --scan none.npy --guess q.txt --json").expect(3);

@@ -105,6 +105,7 @@ fn a_bad_scan_is_told_and_the_rest_is_done() {
     }
     // Without a map, or with a pose that is none, there is no scan to match.
     fs::write(at.join("bad.txt"), "1 2 3").unwrap();
+    fs::write(at.join("none.npz"), "text").unwrap();
     for (args, inputs) in [("--map none.npz --pose poses.txt", 6), ("--map map.npz --pose poses.txt bad.txt", 7)] {
         let told = run(at, &format!("ndt score {args} --scan scans --json")).expect(3);
         assert!(told.data("frame").is_empty() && told.data("summary").is_empty(), "{args}");

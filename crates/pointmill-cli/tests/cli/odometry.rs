@@ -265,7 +265,7 @@ fn a_log_of_argoverse_2_is_compared_with_its_own_poses() {
     assert!((told.data("frame")[1]["seconds"].as_f64().unwrap() - 315_966_265.359_836).abs() < 1e-6);
     assert_eq!(told.data("begin")[0]["params"]["deskew"], false);
     let told = run(at, "evaluate poses.txt log/city_SE3_egovehicle.feather --align se3").expect(0);
-    assert!(told.out.starts_with("3 poses, "), "{}", told.out);
+    assert!(told.out.starts_with("3 pairs of 3 estimated and 5 true poses, "), "{}", told.out);
     // Deskewed all the same, the poses are those of the middles of the sweeps.
     let forced = "odometry log/sensors/lidar --deskew on --format-poses tum --out on.txt --json";
     let told = run(at, forced).expect(0);
@@ -299,7 +299,7 @@ fn a_real_log_is_compared_with_its_own_poses() {
     assert_eq!(times(&at.join("poses.txt")), ["315966265.259836", "315966265.360032"]);
     let truth = log.join("city_SE3_egovehicle.feather");
     let told = run(at, &format!("evaluate poses.txt {} --align se3", truth.display())).expect(0);
-    assert!(told.out.starts_with("2 poses, "), "{}", told.out);
+    assert!(told.out.starts_with("2 pairs of 2 estimated and 2392 true poses, "), "{}", told.out);
 }
 
 /// A real road, if it is there: cut off at 30 m its surfaces say as little of the way as those of a

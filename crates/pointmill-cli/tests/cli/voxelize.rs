@@ -113,7 +113,8 @@ fn one_input_goes_to_a_folder_that_is_named_as_such() {
 fn json_lines_have_the_documented_fields() {
     let folder = tempfile::tempdir().unwrap();
     write_cloud(folder.path(), "a.bin", 100);
-    let told = run(folder.path(), "voxelize a.bin a.bin missing.bin --compare-cpu --json").expect(3);
+    std::fs::write(folder.path().join("cut.bin"), "text").unwrap();
+    let told = run(folder.path(), "voxelize a.bin a.bin cut.bin --compare-cpu --json").expect(3);
     let kinds: Vec<_> = told.lines().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["begin", "frame", "frame", "error", "summary", "error"]);
     let fields = |kind: &str| {
@@ -145,7 +146,7 @@ fn json_lines_have_the_documented_fields() {
     let [min, p50, p95, max] = ["min", "p50", "p95", "max"].map(|k| ms[k].as_f64().unwrap());
     assert!(min <= p50 && p50 <= p95 && p95 <= max, "{ms}");
     let errors = told.data("error");
-    assert_eq!((&errors[0]["input"], &errors[0]["class"]), (&"missing.bin".into(), &"Io".into()));
+    assert_eq!((&errors[0]["input"], &errors[0]["class"]), (&"cut.bin".into(), &"SizeMismatch".into()));
     assert_eq!((&errors[1]["class"], &errors[1]["exit_code"]), (&"PartialFailure".into(), &3.into()));
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches,
 ///   whatever their extensions;
 /// - anything else means itself, whether it exists or not: a file that is missing fails when it is
-///   read, so that a batch goes on.
+///   read. The command refuses it before.
 ///
 /// In folders and patterns only regular files count. A FIFO, a device, a socket, a symbolic link
 /// that leads out of the folder or to nothing, and a folder that cannot be read are errors in their

@@ -115,8 +115,8 @@ fn with_arrays<T>(
 /// As [`read_result`](crate::read_result); a resolution that makes no lattice, an origin beyond
 /// 1e12 m, matrices that are not symmetric, covariances, eigenvalues or normals that are not
 /// finite, variances or eigenvalues below 0, a report that is none.
-pub fn read_ndt_map(from: impl Destination) -> Result<(NdtCells, NdtLattice), IoError> {
-    read_ndt_map_within(from, &Limits::default())
+pub fn read_ndt_map(path: impl AsRef<Path>) -> Result<(NdtCells, NdtLattice), IoError> {
+    read_ndt_map_within(Place::named(path.as_ref()), &Limits::default())
 }
 
 /// Reads a map as [`read_ndt_map`] does, within limits of the caller's; of them

@@ -11,7 +11,7 @@ use pointmill_core::LocalOrigin;
 use pointmill_core::array::Dtype;
 use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, NdtTableError};
 use pointmill_io::files::{Layout, excerpt, read_table, write_table};
-use pointmill_io::{Destination, Detail, IoError, Limits};
+use pointmill_io::{Destination, Detail, IoError, Limits, Place};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -96,8 +96,8 @@ pub(crate) fn write_synced_moments(to: impl Destination, sync: bool, table: &Ndt
 /// # Errors
 /// Any class of [`IoError`] about files: what is no such file, ends early, has another column, a
 /// null, cells out of order or out of the lattice, or sums that no points have.
-pub fn read_ndt_moments(from: impl Destination) -> Result<NdtMomentsTable, IoError> {
-    read_ndt_moments_within(from, &Limits::default())
+pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoError> {
+    read_ndt_moments_within(Place::named(path.as_ref()), &Limits::default())
 }
 
 /// Reads the sums of an Arrow IPC file as [`read_ndt_moments`] does, within limits of the caller's;

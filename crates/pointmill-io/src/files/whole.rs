@@ -283,6 +283,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn permissions_links_and_devices_are_ordinary() {
+        use crate::Place;
         use std::os::unix::fs::{PermissionsExt, symlink};
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let folder = tempfile::tempdir().unwrap();
@@ -292,11 +293,14 @@ mod tests {
         assert_eq!(mode(&whole), mode(&plain));
         fs::set_permissions(&whole, fs::Permissions::from_mode(0o600)).unwrap();
         symlink(&whole, &link).unwrap();
-        write_whole(&link, |out| out.write_all(b"2")).unwrap();
+        write_whole(Place::named(&link), |out| out.write_all(b"2")).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!((fs::read(&whole).unwrap(), mode(&whole)), (b"2".to_vec(), 0o600));
-        write_whole("/dev/null", |out| out.write_all(b"3")).unwrap();
+        write_whole(Place::named(Path::new("/dev/null")), |out| out.write_all(b"3")).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        assert_eq!(write_whole("/dev/full", |out| out.write_all(b"4")).unwrap_err().class(), "Io");
+        assert_eq!(
+            write_whole(Place::named(Path::new("/dev/full")), |out| out.write_all(b"4")).unwrap_err().class(),
+            "Io"
+        );
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn spaced(scan: &Rows<'_>) -> Result<Vec<[f64; 3]>> {
 
 /// Adds some points of a scan.
 fn add(points: &mut Vec<[f64; 3]>, scan: &Rows<'_>, rows: impl ExactSizeIterator<Item = usize>) -> Result<()> {
-    memory::room(points, rows.len())?;
+    memory::room(points, points.len() + rows.len())?;
     scan.on_host(|scan| {
         let wanted = |p: &[f64; 3]| p.iter().all(|x| x.is_finite()) && *p != [0.0; 3];
         points.extend(rows.map(|i| scan.point(i)).filter(wanted));

@@ -8,7 +8,7 @@ use crate::{DataError, Observer};
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtReport};
 use pointmill::{Device, Error};
 use pointmill_core::ndt::NdtMomentsTable;
-use pointmill_io::{Detail, IoError, Limits};
+use pointmill_io::{Detail, IoError, Limits, Place};
 use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
 use std::path::Path;
 
@@ -121,7 +121,7 @@ impl BlockMap {
 /// # Errors
 /// As [`read_ndt_moments_within`]; sums that are no moments.
 pub fn read_moments(path: &Path, limits: &Limits) -> Result<NdtMoments, IoError> {
-    moments_of(path, &read_ndt_moments_within(path, limits)?)
+    moments_of(path, &read_ndt_moments_within(Place::named(path), limits)?)
 }
 
 /// The moments of a file's sums.
