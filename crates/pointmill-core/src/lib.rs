@@ -37,7 +37,6 @@
 //! assert_eq!(grid.cell([f32::NAN, 0.0, 0.0]), None);
 //! # Ok::<(), pointmill_core::GridError>(())
 //! ```
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(target_arch = "nvptx64", feature(core_float_math))]

@@ -93,7 +93,8 @@ fn all_alignments_at_all_places() {
             let off = here.1.inverse().compose(&there.1.about(by, by));
             let most = |v: [f64; 3]| v.iter().fold(0.0f64, |most, x| most.max(x.abs()));
             let apart = [most(off.translation()), most(off.rotation_vector())];
-            assert!(apart[0] < 0.02 && apart[1] < 2e-3, "{name} at {by:?}: {apart:?}");
+            // Steps of an NDT alignment end below 0.01 m, about another pivot at other places; a drive adds them up.
+            assert!(apart[0] < 0.03 && apart[1] < 2e-3, "{name} at {by:?}: {apart:?}");
         }
     }
 }
