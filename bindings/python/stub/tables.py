@@ -301,6 +301,7 @@ RETURNS = {
     "Scan.deskewed": "bool",
     "Scan.recorded_ns": "int | None",
     "Scan.frame": "str | None",
+    "Scan.crs": "str | None",
     "BagClouds.topic": "str",
     "BagClouds.cut": "bool",
     "read_bag": "BagClouds",

@@ -3,7 +3,7 @@
 use crate::batch::at_once;
 use crate::batch::prelude::*;
 use crate::json::Run;
-use crate::outputs::clear_unfinished;
+use crate::outputs::{clear_unfinished};
 use crate::picture::save_scene;
 use clap::Args;
 use pointmill::ndt::{NdtBuilder, NdtParams};
@@ -89,6 +89,7 @@ pub(crate) fn run(args: &DemoArgs, device: &str, printer: &mut Printer) -> Resul
     }
     let device = device::open(device)?;
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    clear_unfinished(out)?;
     clear_unfinished(out)?;
     let files = FILES.map(|(name, _)| out.join(name));
     let [gif, page, poses, true_poses, map] = &files;
