@@ -348,6 +348,7 @@ OVERLOADS = {
         ("Serialized[_Given]", {"grid_coord": "_Given"}),
     ],
     "downsample": [
+        ("Scan", {"points": "Scan", "voxel_size": "float | _Numbers"}),
         ("_Numpy", {"points": "_Host", "voxel_size": "float | _Numbers"}),
         ("_Given", {"points": "_Given", "voxel_size": "float | _Numbers"}),
     ],

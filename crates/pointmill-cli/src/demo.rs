@@ -3,7 +3,7 @@
 use crate::batch::at_once;
 use crate::batch::prelude::*;
 use crate::json::Run;
-use crate::outputs::{clear_unfinished};
+use crate::outputs::clear_unfinished;
 use crate::picture::save_scene;
 use clap::Args;
 use pointmill::ndt::{NdtBuilder, NdtParams};
