@@ -4,9 +4,14 @@ use crate::args::{along_axes, named};
 use crate::arrays::{Array, Dtype};
 use crate::cache::Cache;
 use crate::cloud;
+use crate::errors::OrRaise;
 use crate::errors::value;
+use crate::files::Scan;
 use crate::interrupt::Effort;
-use pointmill::downsample::{DownsampleParams, Downsampler};
+use crate::poses;
+use pointmill::Error;
+use pointmill::downsample::{DownsampleParams, Downsampled, Downsampler, Keep};
+use pointmill_io::{Format, NamedPoints};
 use pyo3::prelude::*;
 
 /// So many points take no longer than a millisecond on the CPU.
@@ -22,11 +27,11 @@ pub(crate) static CACHE: Cache<DownsampleParams, Downsampler> = Cache::new();
 /// ----------
 /// points : Scan or array, ``[N, C]``
 ///     x, y, z in metres, then whatever is carried along; 3 <= C <= 64. As of :func:`voxelize`.
-///     A :class:`Scan` is its ``points``, about its origin.
+///     Of a :class:`Scan` a scan is returned.
 /// voxel_size : float or 3 floats
 ///     Edge of a voxel in metres, or edges along x, y, z.
 /// keep : {"mean", "first", "centre", "random"}
-///     Point of a voxel: the mean of all columns of its points, its first point, the one nearest to its centre, or one at random.
+///     Point of a voxel: the mean of all columns of its points, of a scan the first value in columns of whole numbers such as classes; its first point, the one nearest to its centre, or one at random.
 /// seed : int
 ///     What decides with ``keep="random"``; 0 or more.
 /// origin : 3 floats or "auto", optional
@@ -34,8 +39,8 @@ pub(crate) static CACHE: Cache<DownsampleParams, Downsampler> = Cache::new();
 ///
 /// Returns
 /// -------
-/// array of float32, ``[V, C]``
-///     A point for each voxel, of the library and on the device of `points`. Rows are in the order of the first points of the voxels.
+/// Scan or array of float32, ``[V, C]``
+///     A point for each voxel; of a :class:`Scan` a scan with its names, origin, times and coordinate reference system, else an array of the library and on the device of `points`. Rows are in the order of the first points of the voxels.
 ///
 /// Raises
 /// ------
@@ -65,6 +70,7 @@ pub(crate) fn downsample<'py>(
     seed: i128,
     origin: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let scan = points.cast::<Scan>().ok().filter(|_| origin.is_none());
     let found = cloud::subtracted((points, "points"), origin, "origin")?;
     let moved = found.map(|found| cloud::local((points, "points"), found)).transpose()?;
     let points = Array::taken(moved.as_ref().unwrap_or(points), "points", &[Dtype::F32], Some("origin"))?
@@ -87,5 +93,34 @@ pub(crate) fn downsample<'py>(
         Effort::of(place, len, SHORT),
         move |worker, _, data| worker.run(data.rows(columns)?),
     )?;
+    if let Some(scan) = scan {
+        return thinned(py, scan.get(), &thin, params.keep);
+    }
     backend.give(thin.points, &[thin.report.kept, columns])
+}
+
+/// What is left of a scan, as a scan.
+fn thinned<'py>(py: Python<'py>, scan: &Scan, thin: &Downsampled, keep: Keep) -> PyResult<Bound<'py, PyAny>> {
+    let left = scan.with_named(py, None, |named| {
+        let whole = pointmill_io::Scan::of_points(&named, Format::Bin).map_err(|_| refused(&named))?;
+        pointmill_data::thinned(&whole, thin, keep)
+    })?;
+    let left = left.or_raise(&[])?;
+    let seconds = scan.times(py).map(|times| poses::row(times.bind(py), "times")).transpose()?;
+    let [splits, indices] = thin.lists().or_raise(&[])?;
+    let kept = thin.kept_indices().or_raise(&[])?;
+    let times = seconds.map(|seconds| match keep {
+        Keep::Mean => {
+            let lists = splits.windows(2).map(|span| &indices[span[0] as usize..span[1] as usize]);
+            let mean = |list: &[u32]| list.iter().map(|&i| seconds[i as usize]).sum::<f64>() / list.len() as f64;
+            lists.map(mean).collect()
+        }
+        _ => kept.iter().map(|&i| seconds[i as usize]).collect(),
+    });
+    Ok(Bound::new(py, scan.replaced(py, left, times)?)?.into_any())
+}
+
+/// Memory that was refused.
+fn refused(named: &NamedPoints<'_>) -> Error {
+    Error::OutOfMemory { device: "cpu".into(), bytes: 4 * named.points.data().len() as u64 }
 }

@@ -301,6 +301,7 @@ RETURNS = {
     "Scan.deskewed": "bool",
     "Scan.recorded_ns": "int | None",
     "Scan.frame": "str | None",
+    "Scan.crs": "str | None",
     "BagClouds.topic": "str",
     "BagClouds.cut": "bool",
     "read_bag": "BagClouds",
@@ -347,6 +348,7 @@ OVERLOADS = {
         ("Serialized[_Given]", {"grid_coord": "_Given"}),
     ],
     "downsample": [
+        ("Scan", {"points": "Scan", "voxel_size": "float | _Numbers"}),
         ("_Numpy", {"points": "_Host", "voxel_size": "float | _Numbers"}),
         ("_Given", {"points": "_Given", "voxel_size": "float | _Numbers"}),
     ],

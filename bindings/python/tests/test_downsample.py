@@ -1,5 +1,8 @@
 """Downsampling, for every library of arrays, against voxelization."""
 
+import pickle
+import struct
+
 import numpy as np
 import pytest
 from conftest import assert_bits, to_numpy
@@ -42,9 +45,67 @@ def test_scans_and_float64_are_about_an_origin():
     points = np.array([[691_764.25, 5_335_880.25, 0.5], [691_764.75, 5_335_880.75, 0.5]])
     scan = pointmill.Scan(points)
     thin = pointmill.downsample(scan, 1.0)
-    assert (thin + scan.origin).tolist() == [[691_764.5, 5_335_880.5, 0.5]]
-    assert pointmill.downsample(points, 1.0, origin=scan.origin).tolist() == thin.tolist()
+    assert isinstance(thin, pointmill.Scan) and thin.origin == scan.origin
+    assert (np.asarray(thin) + scan.origin).tolist() == [[691_764.5, 5_335_880.5, 0.5]]
+    assert pointmill.downsample(points, 1.0, origin=scan.origin).tolist() == np.asarray(thin).tolist()
     assert pointmill.downsample(np.zeros((0, 3), np.float32), 1.0).shape == (0, 3)
+
+
+def survey_file(path, points=200):
+    """A LAS file of version 1.4 with steps of 0.01 m, classes, and a record about its system."""
+    wkt = b'PROJCS["UTM 32N"]\0'
+    head = bytearray(375 + 54 + len(wkt))
+
+    def put(at, layout, *values):
+        struct.pack_into("<" + layout, head, at, *values)
+
+    put(0, "4s2xH", b"LASF", 0x10)
+    put(24, "BB", 1, 4)
+    put(94, "HIIBH", 375, len(head), 1, 6, 30)
+    put(131, "6d", 0.01, 0.01, 0.01, 600_000.0, 5_300_000.0, 0.0)
+    put(247, "Q", points)
+    put(377, "16sHH", b"LASF_Projection", 2112, len(wkt))
+    head[429:] = wkt
+    for i in range(points):
+        xyz = [100 * (i % 20), 100 * (i // 20), i]
+        head += struct.pack("<3iHBBBBhHd", *xyz, i, 0x11, 0, [2, 9][i % 2], 0, 0, 7, 0.5 * i)
+    path.write_bytes(head)
+
+
+def test_scans_keep_names_classes_times_and_system(tmp_path):
+    survey, again = tmp_path / "survey.las", tmp_path / "again.las"
+    survey_file(survey)
+    scan = pointmill.read(survey)
+    assert scan.crs == "UTM 32N"
+    pointmill.write(again, pickle.loads(pickle.dumps(scan)))
+    back = pointmill.read(again)
+    assert back.crs == scan.crs and back.names == scan.names
+    assert survey.read_bytes()[131:179] == again.read_bytes()[131:179], "scale and offset"
+    with pytest.warns(UserWarning, match="the coordinate reference system UTM 32N"):
+        pointmill.write(tmp_path / "a.ply", scan)
+    for keep in ["mean", "first"]:
+        thin = pointmill.downsample(scan, 5.0, keep=keep)
+        assert (thin.names, thin.crs, thin.origin, thin.format) == (scan.names, scan.crs, scan.origin, scan.format)
+        assert 0 < len(thin) < len(scan)
+        assert set(thin["classification"].tolist()) <= set(scan["classification"].tolist())
+    made = pointmill.Scan(np.zeros((4, 3)), times=[0.0, 1.0, 2.0, 5.0], start=7.0, stamp_ns=5)
+    thin = pointmill.downsample(made, 1.0)
+    assert (thin.times.tolist(), thin.start, thin.stamp_ns) == ([2.0], 7.0, 5)
+
+
+def test_what_a_format_does_not_keep_is_a_warning(tmp_path):
+    ids = np.array([2**63 + 5, 7, 2**64 - 1], np.uint64)
+    header = (
+        "# .PCD v0.7\nVERSION 0.7\nFIELDS x y z id\nSIZE 4 4 4 8\nTYPE F F F U\nCOUNT 1 1 1 1\n"
+        "WIDTH 3\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 3\nDATA ascii\n"
+    )
+    (tmp_path / "a.pcd").write_text(header + "".join(f"{i} 0 0 {v}\n" for i, v in enumerate(ids)))
+    scan = pointmill.read(tmp_path / "a.pcd")
+    assert scan["id"].dtype == np.uint64 and scan["id"].tolist() == ids.tolist()
+    pointmill.write(tmp_path / "b.feather", scan)
+    assert pointmill.read(tmp_path / "b.feather")["id"].tolist() == ids.tolist()
+    with pytest.warns(UserWarning, match="`id` is rounded to f64"):
+        pointmill.write(tmp_path / "b.ply", scan)
 
 
 def test_arguments_that_are_none():

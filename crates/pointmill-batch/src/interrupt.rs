@@ -147,6 +147,8 @@ fn print_end(failure: &Failure) {
     let print = move || {
         let mut out = std::io::stdout().lock();
         let _ = line.map(|line| out.write_all(&line).and_then(|()| out.flush()));
+        // Writes that were abandoned fail now, and shall say nothing behind this line.
+        std::mem::forget(out);
         let _ = done.send(());
     };
     // Where the system refuses a thread there is no line.
@@ -175,8 +177,8 @@ fn end() -> ! {
     pointmill_io::abandon_writes();
     let failure = Failure::Interrupted(REQUESTED.load(Ordering::Relaxed));
     crate::stderr::error(&failure);
-    // A line that is half written would run into this one.
-    if held.is_ok() && JSON.load(Ordering::Relaxed) {
+    // A line that is half written holds the standard output, and no line comes then.
+    if JSON.load(Ordering::Relaxed) {
         print_end(&failure);
     }
     std::process::exit(failure.exit_code().into())

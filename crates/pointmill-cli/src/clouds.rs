@@ -218,7 +218,7 @@ impl Clouds {
         let (left_out, rows);
         let mut points = NamedPoints::from(cloud);
         if self.to == Format::Bin && !self.all_columns {
-            (rows, left_out) = kitti(cloud);
+            (rows, left_out) = kitti(cloud).map_err(Failure::from)?;
             points = Points::new(&rows, KITTI.len()).map_err(Error::from)?.into();
             columns = KITTI.map(String::from).to_vec();
             // What is not written loses nothing.
@@ -242,14 +242,18 @@ const KITTI: [&str; 4] = ["x", "y", "z", "intensity"];
 
 /// The rows of a `.bin` file, and the names of the columns that it does not have. The intensity is
 /// the column of its name, else the fourth if that has no name of its own, else zero.
-fn kitti(scan: &Scan) -> (Vec<f32>, Vec<String>) {
+fn kitti(scan: &Scan) -> Result<(Vec<f32>, Vec<String>), Failure> {
     let width = scan.cloud.columns();
     let unnamed = |name: &str| matches!(name, "column3" | "c3");
     let fourth = || (width == 4 || scan.fields.get(3).is_some_and(|field| unnamed(&field.name))).then_some(3);
     let intensity = scan.intensity().filter(|&j| j >= 3).or_else(fourth);
     let row = |row: &[f32]| [row[0], row[1], row[2], intensity.map_or(0.0, |j| row[j])];
     let left_out = (3..width).filter(|j| Some(*j) != intensity).map(|j| scan.fields[j].name.clone());
-    (scan.cloud.data().chunks_exact(width).flat_map(row).collect(), left_out.collect())
+    let (mut rows, bytes) = (Vec::new(), 16 * scan.cloud.len());
+    let refused = |_| Failure::OutOfMemory(format!("{bytes} bytes for the rows of a .bin file were refused"));
+    rows.try_reserve_exact(4 * scan.cloud.len()).map_err(refused)?;
+    rows.extend(scan.cloud.data().chunks_exact(width).flat_map(row));
+    Ok((rows, left_out.collect()))
 }
 
 impl Columns {

@@ -1,5 +1,6 @@
 //! `pointmill crop`: the points of clouds in a part of space.
 
+use crate::batch::InputIssue;
 use crate::batch::prelude::*;
 use crate::clouds::{CloudArgs, Clouds, Kept, Plan};
 use crate::flags::{BatchArgs, ResumeArgs, parse_box, parse_distance};
@@ -120,7 +121,8 @@ impl Command for Crop {
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let (scan, read_ms) = self.clouds.inputs.read(source)?;
-        let left = scan.crop(&self.region, self.zero);
+        let refused = |e| InputError::from(InputIssue::new("OutOfMemory", &source.name(), e));
+        let left = scan.crop(&self.region, self.zero).map_err(refused)?;
         let written = self.clouds.write(index, &left, &scan)?;
         let (points, kept) = (scan.cloud.len(), left.cloud.len());
         let mut notes = Notes::of(&written.warnings);

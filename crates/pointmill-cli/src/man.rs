@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
+use crate::outputs::clear_unfinished;
 use crate::printer::Printer;
 use crate::text::shown;
 use clap::Command;
@@ -16,6 +17,7 @@ pub(crate) fn run(mut all: Command, out: Option<&Path>, printer: &mut Printer) -
     all.build();
     let Some(out) = out else { return printer.plain(&page(&all)?) };
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    clear_unfinished(out)?;
     let mut left = vec![&all];
     while let Some(command) = left.pop() {
         left.extend(command.get_subcommands().filter(|command| command.get_name() != "help"));

@@ -187,7 +187,8 @@ impl Command for Nms<'_> {
             slot.call(&name, blame, |device| Worker::new(device, &self.params), |worker| worker.run(&input))?;
         let kept = &called.found;
         let place = self.outputs.place(index);
-        let ((), write_ms) = timed(|| place.map_or(Ok(()), |to| write_result(to, kept, &kept.report)))?;
+        let write = |to| undivided(|| write_result(to, kept, &kept.report));
+        let ((), write_ms) = timed(|| place.map_or(Ok(()), write)).map_err(Failure::from)?;
         let cpu = called.compare(|cpu| Ok::<_, InputError>(pointmill::differences(kept, &cpu.found)))?;
         let of = Row { report: kept.report, rows: kept.rows.clone() };
         let frame = called.on(Frame::read(index, name.clone(), read_ms, input.notes, of));

@@ -194,7 +194,8 @@ impl Command for Run<'_> {
         let about = About { result: cells, origin: cloud.origin() };
         let place = self.outputs.place(index);
         let out = place.map(|to| shown(to.path));
-        let ((), write_ms) = timed(|| place.map_or(Ok(()), |to| write_result(to, &about, &report)))?;
+        let write = |to| undivided(|| write_result(to, &about, &report));
+        let ((), write_ms) = timed(|| place.map_or(Ok(()), write)).map_err(Failure::from)?;
         let compare = |cpu: &Called<'_, Worker, Cells>| {
             let report = (report != cpu.found.sampled.report).then_some("report");
             Ok(pointmill::differences(cells, &cpu.found).into_iter().chain(report).collect())

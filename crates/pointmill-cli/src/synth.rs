@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::flags::names;
 use crate::interrupt::{self, undivided};
-use crate::outputs::{is_folder, plan_file, require_folder_of};
+use crate::outputs::{clear_unfinished, is_folder, plan_file, require_folder_of};
 use crate::printer::Printer;
 use crate::text::{grouped, shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -126,6 +126,7 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--out {}: {message}", out.display())));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    clear_unfinished(out)?;
     let format = args.format.unwrap_or(Format::Ply);
     let scans = RabbitScans::new(args.seed);
     let mut points = 0;
@@ -185,6 +186,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         ));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    clear_unfinished(out)?;
     let drive = Drive::new(DriveParams { sweeps, ..default });
     let mut points = 0;
     for i in 0..drive.len() {

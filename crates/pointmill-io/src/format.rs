@@ -166,6 +166,12 @@ impl Format {
     /// ```
     pub fn for_writing(path: impl AsRef<Path>) -> Option<Self> {
         let extension = path.as_ref().extension()?;
+        // An octree is only read.
+        let is_octree =
+            Path::new(path.as_ref().file_stem()?).extension().is_some_and(|e| e.eq_ignore_ascii_case("copc"));
+        if is_octree && extension.eq_ignore_ascii_case("laz") {
+            return None;
+        }
         let is_of = |format: &Self| {
             extension.eq_ignore_ascii_case(format.as_str())
                 || (*format == Self::Las && extension.eq_ignore_ascii_case("laz"))

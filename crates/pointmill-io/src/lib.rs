@@ -35,6 +35,7 @@ mod bytes;
 mod column_guess;
 mod dataset;
 pub mod detections;
+mod directions;
 
 mod e57;
 mod error;
@@ -48,6 +49,7 @@ mod las;
 mod limits;
 mod lz4;
 pub mod mcap;
+mod memory;
 mod merge;
 mod named_points;
 mod names;
@@ -77,6 +79,7 @@ mod zstd;
 pub use array::{Array, ArrayData};
 pub use bin::write_bin;
 pub use dataset::Dataset;
+pub use directions::turn_directions;
 pub use error::{Detail, IoError, escape, is_plain};
 pub use field::Field;
 pub use files::{Destination, Place, abandon_writes, open_own, remove_abandoned, write_whole};
@@ -102,7 +105,7 @@ pub use scan::Scan;
 pub use threads::{max_threads, set_max_threads};
 pub use times::{LaterTimes, TimeUnit, Times};
 pub use warning::Warning;
-pub use wide_column::WideColumn;
+pub use wide_column::{Whole, WideColumn};
 pub use write::{WriteOptions, write};
 
 /// The examples of the README are tests.

@@ -3,6 +3,7 @@
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::field::Field;
+use crate::memory::{extend, refused};
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::values::{whole_range, whole_type};
@@ -10,6 +11,7 @@ use crate::warning::Warning;
 use crate::wide_column::WideColumn;
 use pointmill_core::LocalOrigin;
 use pointmill_core::array::Dtype;
+use std::collections::TryReserveError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,21 +64,25 @@ fn joined<E: From<IoError>>(
     };
     let (path, first) = first?;
     let (format, origin) = (first.format, first.cloud.origin());
-    let mut rows = into_rows(first);
+    let mut rows = into_rows(first, &path)?;
     for scan in scans {
         let (other, scan) = scan?;
-        let mut more = into_rows(scan);
+        let mut more = into_rows(scan, &other)?;
+        let (count, columns) = (rows.len() + more.len(), rows.columns());
         if is_common {
             keep(&mut rows, &more.fields);
             keep(&mut more, &rows.fields);
         }
-        append(&mut rows, &path, more, &other)?;
+        let places = prepare(&mut rows, &path, &mut more, &other)?;
+        append(&mut rows, more, &places).map_err(refused(&other, count, columns))?;
     }
-    Ok(Scan::new(rows, &path, format)?.0.about(LocalOrigin::At(origin)))
+    let all = Scan::new(rows, &path, format)?.0;
+    let refused = refused(&path, all.cloud.len(), 6);
+    Ok(all.try_about(LocalOrigin::At(origin)).map_err(refused)?)
 }
 
 /// The rows of a scan, about zero, with the warnings that are not found again from the rows.
-fn into_rows(mut scan: Scan) -> Rows {
+fn into_rows(mut scan: Scan, path: &Path) -> Result<Rows, IoError> {
     let is_found = |warning: &Warning| {
         matches!(
             warning,
@@ -91,24 +97,32 @@ fn into_rows(mut scan: Scan) -> Rows {
     let Scan { cloud, fields, xyz_f64, warnings, wide, decimals, survey, .. } = scan;
     let origin = cloud.origin();
     let wide = wide.into_iter().map(Arc::unwrap_or_clone).collect();
-    let mut rows = Rows { data: cloud.into_data(), fields, xyz_f64, wide, decimals, bbox: None, warnings, survey };
+    let rows = Rows::new(fields, cloud.into_data());
+    let mut rows = Rows { xyz_f64, wide, decimals, warnings, survey, ..rows };
     if origin != [0.0; 3] {
-        rows.move_to_zero(origin);
+        let (count, columns) = (rows.len(), rows.columns());
+        rows.move_to_zero(origin).map_err(refused(path, count, columns))?;
     }
-    rows
+    Ok(rows)
 }
 
-/// Adds the rows of another file.
-fn append(all: &mut Rows, path: &Path, mut more: Rows, other: &Path) -> Result<(), IoError> {
-    let places = places(all, path, &more, other)?;
+/// Takes what two files say of all their points together; where the columns of all are in the other.
+fn prepare(all: &mut Rows, path: &Path, more: &mut Rows, other: &Path) -> Result<Vec<usize>, IoError> {
+    let places = places(all, path, more, other)?;
     all.survey = match (all.survey.take(), more.survey.take()) {
         (Some(a), Some(b)) => Some(a.and(&b, path, other)?),
         (a, b) => a.or(b),
     };
+    Ok(places)
+}
+
+/// Adds the rows of another file.
+fn append(all: &mut Rows, mut more: Rows, places: &[usize]) -> Result<(), TryReserveError> {
     let had = all.len();
     if all.xyz_f64.is_some() || more.xyz_f64.is_some() {
-        let mut exact = all.xyz_f64.take().unwrap_or_else(|| xyz(all));
-        exact.extend(more.xyz_f64.take().unwrap_or_else(|| xyz(&more)));
+        let mut exact = all.xyz_f64.take().map_or_else(|| xyz(all), Ok)?;
+        let other = more.xyz_f64.take().map_or_else(|| xyz(&more), Ok)?;
+        extend(&mut exact, other.len(), other)?;
         all.xyz_f64 = Some(exact);
     }
     for (j, &place) in places.iter().enumerate() {
@@ -116,6 +130,7 @@ fn append(all: &mut Rows, path: &Path, mut more: Rows, other: &Path) -> Result<(
         let new = more.wide.iter().find(|wide| wide.column == place);
         if wide.is_some() || new.is_some() {
             let mut joined = wide.map_or_else(|| WideColumn::of(j), |i| all.wide.swap_remove(i));
+            joined.reserve(had + more.len() - joined.len())?;
             if wide.is_none() {
                 (0..had).for_each(|i| push(&mut joined, single(all, i, j), whole_range(all.fields[j].dtype).is_some()));
             }
@@ -130,7 +145,8 @@ fn append(all: &mut Rows, path: &Path, mut more: Rows, other: &Path) -> Result<(
     }
     all.wide.sort_by_key(|wide| wide.column);
     let width = more.columns();
-    all.data.extend(more.data.chunks_exact(width).flat_map(|row| places.iter().map(|&place| row[place])));
+    let rows = more.data.chunks_exact(width);
+    extend(&mut all.data, more.len() * width, rows.flat_map(|row| places.iter().map(|&place| row[place])))?;
     all.decimals = all.decimals.zip(more.decimals).map(|(a, b)| a.max(b));
     all.warnings.extend(more.warnings);
     Ok(())
@@ -141,7 +157,12 @@ fn keep(rows: &mut Rows, among: &[Field]) {
     let (width, is_kept) = (rows.columns(), |field: &Field| among.iter().any(|other| other.name == field.name));
     let places: Vec<_> = (0..width).filter(|&j| is_kept(&rows.fields[j])).collect();
     if places.len() < width {
-        rows.data = rows.data.chunks_exact(width).flat_map(|row| places.iter().map(|&j| row[j])).collect();
+        // In place, since rows become shorter.
+        let count = rows.len();
+        for i in 0..count {
+            (0..places.len()).for_each(|k| rows.data[i * places.len() + k] = rows.data[i * width + places[k]]);
+        }
+        rows.data.truncate(count * places.len());
         rows.fields.retain(is_kept);
         rows.wide.retain_mut(|wide| {
             let to = places.iter().position(|&j| j == wide.column);
@@ -166,8 +187,10 @@ fn places(all: &Rows, path: &Path, more: &Rows, other: &Path) -> Result<Vec<usiz
 }
 
 /// x, y, z of rows without others.
-fn xyz(rows: &Rows) -> Vec<f64> {
-    rows.data.chunks_exact(rows.columns()).flat_map(|row| [row[0], row[1], row[2]].map(f64::from)).collect()
+fn xyz(rows: &Rows) -> Result<Vec<f64>, TryReserveError> {
+    let mut all = Vec::new();
+    let points = rows.data.chunks_exact(rows.columns()).flat_map(|row| [row[0], row[1], row[2]].map(f64::from));
+    extend(&mut all, 3 * rows.len(), points).map(|()| all)
 }
 
 fn single(rows: &Rows, i: usize, j: usize) -> f32 {
@@ -190,8 +213,7 @@ fn push_wide(to: &mut WideColumn, from: &WideColumn, i: usize) {
 /// Adds a value; a column of whole numbers to which another comes is one of `f64` from then on.
 fn push_number(to: &mut WideColumn, whole: Option<i128>, single: f32, value: f64) {
     if whole.is_none() && to.first.is_some() {
-        let change = to.change;
-        *to = WideColumn { change, ..WideColumn::new(to.column, to.to_vec()) };
+        to.make_double();
     }
     let is_double = to.first.is_none() && !to.is_empty();
     to.push_number(whole.filter(|_| !is_double), single, value);

@@ -11,6 +11,26 @@ pub(crate) const PADDING: &str = "_";
 /// The most bytes of the name of an extra column of LAS.
 const LONGEST_EXTRA: usize = 32;
 
+/// Names that LAS has for fields that no column of a cloud is written to: other programs refuse
+/// extra bytes of these names.
+const OF_LAS: [&str; 15] = [
+    "x",
+    "y",
+    "z",
+    "bit_fields",
+    "raw_classification",
+    "scan_angle_rank",
+    "scan_direction_flag",
+    "edge_of_flight_line",
+    "synthetic",
+    "key_point",
+    "withheld",
+    "overlap",
+    "wavepacket_index",
+    "wavepacket_offset",
+    "wavepacket_size",
+];
+
 /// The names of columns in files of a format. What the format cannot hold is replaced by `_`, an
 /// empty name by `column3` and the like.
 pub(crate) fn written(fields: &[Field], format: Format) -> Vec<String> {
@@ -36,6 +56,9 @@ pub(crate) fn changed(fields: &[Field], format: Format) -> Option<Warning> {
 
 /// The name of column `j` in a format, or the nearest that it can hold.
 fn held(name: &str, j: usize, format: Format) -> String {
+    if j < XYZ.len() {
+        return name.into();
+    }
     let is_word = matches!(format, Format::Ply | Format::Pcd);
     if matches!(format, Format::Bin | Format::Npy | Format::Npz | Format::Xyz) {
         return name.into(); // None of these has names in a header.
@@ -49,6 +72,9 @@ fn held(name: &str, j: usize, format: Format) -> String {
     if format == Format::Las && held.len() > LONGEST_EXTRA {
         // With room for a number behind it.
         held.truncate(held.floor_char_boundary(LONGEST_EXTRA - 4));
+    }
+    if format == Format::Las && OF_LAS.iter().any(|name| held.eq_ignore_ascii_case(name)) {
+        held.push_str("_extra");
     }
     match &*held {
         "" => format!("column{j}"),

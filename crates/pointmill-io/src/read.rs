@@ -6,6 +6,7 @@ use crate::fault::{bail, fault};
 use crate::files::open_named;
 use crate::format::{Format, LOOKED_AT, Reader, detect};
 use crate::limits::{Bounds, Limits};
+use crate::memory::refused;
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::source::Source;
@@ -91,13 +92,15 @@ fn scan(rows: Rows, path: &Path, format: Format, options: &ReadOptions) -> Resul
     let raised = options.dataset.and_then(Dataset::vertical_angle);
     let (scan, seen) = Scan::new(rows, path, format)?;
     let scan = if let Some(angle) = raised { scan.raised(angle) } else { scan };
+    let refused = refused(path, scan.cloud.len(), 6);
     if let Some(area) = options.area {
-        return Ok(scan.within(area).about(options.origin));
+        return scan.within(area).try_about(options.origin).map_err(refused);
     }
-    Ok(scan.about(match (options.origin, seen.auto_origin().filter(|_| raised.is_none())) {
+    let origin = match (options.origin, seen.auto_origin().filter(|_| raised.is_none())) {
         (LocalOrigin::Auto, Some(origin)) => LocalOrigin::At(origin),
         (asked, _) => asked,
-    }))
+    };
+    scan.try_about(origin).map_err(refused)
 }
 
 /// The format that is asked for, by itself or by a data set.

@@ -2,8 +2,10 @@
 
 use crate::field::Field;
 use crate::las::Survey;
+use crate::memory::extend;
 use crate::warning::Warning;
 use crate::wide_column::WideColumn;
+use std::collections::TryReserveError;
 use std::sync::Arc;
 
 /// The rows of a cloud as a format's reader returns them.
@@ -21,22 +23,27 @@ pub(crate) struct Rows {
     /// The box that the file gives, where it gives one.
     pub(crate) bbox: Option<[[f64; 3]; 2]>,
     pub(crate) warnings: Vec<Warning>,
+    /// Records with a bit that no column has.
+    pub(crate) watched: u64,
     /// What a LAS file says of its points.
     pub(crate) survey: Option<Arc<Survey>>,
 }
 
 impl Rows {
     /// Makes rows that are about an origin rows about zero, as those of every reader are.
-    pub(crate) fn move_to_zero(&mut self, origin: [f64; 3]) {
-        let xyz = self.xyz_f64.take().unwrap_or_else(|| {
+    pub(crate) fn move_to_zero(&mut self, origin: [f64; 3]) -> Result<(), TryReserveError> {
+        let mut xyz = self.xyz_f64.take().unwrap_or_default();
+        if xyz.is_empty() {
             let rows = self.data.chunks_exact(self.columns());
-            rows.flat_map(|row| [0, 1, 2].map(|axis| origin[axis] + f64::from(row[axis]))).collect()
-        });
+            let points = rows.flat_map(|row| [0, 1, 2].map(|axis| origin[axis] + f64::from(row[axis])));
+            extend(&mut xyz, 3 * self.len(), points)?;
+        }
         let columns = self.columns();
         for (row, point) in self.data.chunks_exact_mut(columns).zip(xyz.as_chunks::<3>().0) {
             row.iter_mut().zip(point).for_each(|(v, &exact)| *v = exact as f32);
         }
         self.xyz_f64 = Some(xyz);
+        Ok(())
     }
 
     /// The rows with a warning if they are fewer than the file declares, or if something else of it
@@ -50,7 +57,17 @@ impl Rows {
 
     /// Rows with nothing else to say of them.
     pub(crate) fn new(fields: Vec<Field>, data: Vec<f32>) -> Self {
-        Self { data, fields, xyz_f64: None, wide: vec![], decimals: None, bbox: None, warnings: vec![], survey: None }
+        Self {
+            data,
+            fields,
+            xyz_f64: None,
+            wide: vec![],
+            decimals: None,
+            bbox: None,
+            warnings: vec![],
+            watched: 0,
+            survey: None,
+        }
     }
 
     /// The number of columns.

@@ -3,12 +3,14 @@
 
 mod select;
 
+use crate::directions::Directions;
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::inspect::Seen;
 use crate::las::{Grid, Survey};
+use crate::memory::{collect, extend, refused};
 use crate::named_points::NamedPoints;
 use crate::names;
 use crate::rows::{Rows, retain_rows};
@@ -20,7 +22,9 @@ use pointmill_core::array::Dtype;
 use pointmill_core::elevation::raised;
 use pointmill_core::trig::sin_cos_f64;
 use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner, least};
+use std::alloc::{Layout, handle_alloc_error};
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,7 +57,7 @@ impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<(Self, Seen), IoError> {
         let columns = rows.columns();
-        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings, survey } = rows;
+        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings, survey, .. } = rows;
         let cloud = PointCloud::new(data, columns)
             .map_err(|e| fault!(path, ShapeMismatch, "points", "rows of 3 or more columns", e))?;
         let is_kept = |wide: &WideColumn| wide.change > 0.0 || times::is_named(&fields[wide.column].name);
@@ -119,7 +123,13 @@ impl Scan {
     /// # Ok::<(), pointmill_core::CloudError>(())
     /// ```
     #[must_use]
-    pub fn about(mut self, origin: LocalOrigin) -> Self {
+    pub fn about(self, origin: LocalOrigin) -> Self {
+        let bytes = Layout::array::<[f64; 3]>(self.cloud.len()).unwrap_or(Layout::new::<()>());
+        self.try_about(origin).unwrap_or_else(|_| handle_alloc_error(bytes))
+    }
+
+    /// As [`Scan::about`]; memory that is refused is an error.
+    pub(crate) fn try_about(mut self, origin: LocalOrigin) -> Result<Self, TryReserveError> {
         let moves = self.warnings.iter().any(|warning| matches!(warning, Warning::Rounded { .. }));
         let origin = match (origin, &self.xyz_f64) {
             (LocalOrigin::None, _) => [0.0; 3],
@@ -128,9 +138,12 @@ impl Scan {
             (LocalOrigin::Auto, _) => self.cloud.origin(),
         };
         if origin == self.cloud.origin() {
-            return self;
+            return Ok(self);
         }
-        let xyz = self.xyz_f64.take().unwrap_or_else(|| self.xyz().into_flattened());
+        let mut xyz = self.xyz_f64.take().unwrap_or_default();
+        if xyz.is_empty() {
+            extend(&mut xyz, 3 * self.cloud.len(), self.iter_xyz().flatten())?;
+        }
         let columns = self.cloud.columns();
         let mut data = self.cloud.into_data();
         let shares = data.chunks_mut(SHARE * columns).zip(xyz.as_chunks().0.chunks(SHARE)).collect();
@@ -150,7 +163,7 @@ impl Scan {
         let place = self.warnings.iter().position(counts).unwrap_or(self.warnings.len());
         self.warnings.splice(place..place, seen.rounded(origin));
         self.xyz_f64 = (seen.lost || origin != [0.0; 3]).then_some(xyz);
-        self
+        Ok(self)
     }
 
     /// The time of every point; `None` where no column has times, or none of which the unit is
@@ -226,8 +239,9 @@ impl Scan {
 
     /// The scan in another frame: every point, finite or not, in order, with all of its columns.
     ///
-    /// The columns `nx`, `ny`, `nz` and `normal_x`, `normal_y`, `normal_z` are rotated with the
-    /// points. The sums are `f64`. The result keeps them in [`Scan::xyz_f64`] if `keep_f64`, or if
+    /// Normals and velocities are rotated with the points: columns `nx`, `ny`, `nz`, `normal_x` or
+    /// `normalX` and so on, `vx`, `vel_x` or `velocity_x` and so on, whatever the case of their
+    /// letters. A velocity may lack z. The sums are `f64`. The result keeps them in [`Scan::xyz_f64`] if `keep_f64`, or if
     /// the coordinates of this scan [are `f64`](Scan::is_f64).
     ///
     /// ```
@@ -245,24 +259,48 @@ impl Scan {
     #[must_use]
     pub fn transformed(&self, pose: &Pose, keep_f64: bool) -> Self {
         let moved = self.xyz_in(pose);
-        let place = |name: &str| self.fields.iter().position(|field| field.name == name);
-        let normals = [["nx", "ny", "nz"], ["normal_x", "normal_y", "normal_z"]].map(|names| names.map(place));
+        let directions = Directions::of(self.fields.iter().map(|field| &*field.name));
         let mut cloud = self.cloud.clone();
         let origin = cloud.origin();
         for (row, &at) in cloud.rows_mut().zip(moved.as_chunks::<3>().0) {
             row.iter_mut().zip(about(at, origin)).for_each(|(v, local)| *v = local as f32);
-            for places in normals {
-                if let [Some(x), Some(y), Some(z)] = places {
-                    let normal = pose.rotate([x, y, z].map(|i| f64::from(row[i])));
-                    [x, y, z].into_iter().zip(normal).for_each(|(i, v)| row[i] = v as f32);
-                }
-            }
+            directions.turn(pose, &mut &mut *row, |row, j| f64::from(row[j]), |row, j, v| row[j] = v as f32);
         }
+        let wide = self.turned(&directions, pose, &mut cloud);
         let xyz_f64 = (keep_f64 || self.is_f64()).then_some(moved);
         let (fields, warnings) = (self.fields.clone(), self.warnings.clone());
-        let is_turned = |wide: &&Arc<WideColumn>| normals.as_flattened().contains(&Some(wide.column));
-        let wide = self.wide.iter().filter(|wide| !is_turned(wide)).cloned().collect();
         Self { cloud, xyz_f64, format: self.format, fields, warnings, wide, decimals: None, survey: None }
+    }
+
+    /// The columns in full, of which directions that have more bits than an `f32` are turned again.
+    fn turned(&self, directions: &Directions, pose: &Pose, cloud: &mut PointCloud) -> Vec<Arc<WideColumn>> {
+        let mut wide = self.wide.clone();
+        if !wide.iter().any(|wide| directions.has(wide.column)) {
+            return wide;
+        }
+        let mut full: Vec<Option<WideColumn>> = vec![None; cloud.columns()];
+        for known in wide.extract_if(.., |wide| directions.has(wide.column)) {
+            let column = known.column;
+            full[column] = Some(WideColumn::new(column, known.to_vec()));
+        }
+        for i in 0..cloud.len() {
+            let before = self.cloud.points().row(i);
+            let value = |full: &Vec<Option<WideColumn>>, j: usize| {
+                full[j].as_ref().map_or_else(|| f64::from(before[j]), |wide| wide.values[i])
+            };
+            directions.turn(pose, &mut full, value, |full, j, v| {
+                if let Some(wide) = &mut full[j] {
+                    wide.values[i] = v;
+                }
+            });
+        }
+        for turned in full.into_iter().flatten() {
+            let turned = WideColumn::new(turned.column, turned.values);
+            cloud.rows_mut().zip(&turned.values).for_each(|(row, v)| row[turned.column] = *v as f32);
+            wide.push(turned.into());
+        }
+        wide.sort_by_key(|wide| wide.column);
+        wide
     }
 
     /// The scan with every point turned up by an angle about the axis across its own direction, as
@@ -333,7 +371,7 @@ impl Scan {
         xyz_f64.iter_mut().for_each(|xyz| retain_rows(xyz, &kept));
         let wide = wide.into_iter().map(|wide| {
             let mut wide = Arc::unwrap_or_clone(wide);
-            retain_rows(wide.room(), &kept);
+            wide.retain(&kept);
             wide.into()
         });
         let wide = wide.collect();
@@ -347,16 +385,26 @@ impl Scan {
         let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
         let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
         let mut warnings: Vec<_> = self.warnings.iter().filter(holds).cloned().collect();
-        if format == Format::Ply {
-            // It has no whole numbers of 64 bits.
-            let changes = self.wide.iter().map(|wide| (wide.column, wide.change_as_f64()));
-            warnings.extend(cast(&self.fields, changes, Dtype::F64));
-        }
-        if format == Format::Las {
-            warnings.extend(Grid::rounding(&self.into()).map(|by| Warning::Steps { by }));
-        }
-        warnings.extend(names::changed(&self.fields, format));
+        warnings.extend(NamedPoints::from(self).lost_in(format));
         warnings
+    }
+
+    /// A scan of points that are there already, which are copied: of no file, or of one that was read
+    /// and whose points may have changed since. Columns in full count where the points are theirs.
+    ///
+    /// # Errors
+    /// Parts that do not go together; memory that is refused.
+    pub fn of_points(named: &NamedPoints<'_>, format: Format) -> Result<Self, IoError> {
+        let path = Path::new("points");
+        named.check(path)?;
+        let (points, columns) = (named.points, named.points.columns());
+        let refused = refused(path, points.len(), columns);
+        let data = collect(points.data().iter().copied()).map_err(&refused)?;
+        let cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(named.origin);
+        let xyz_f64 = named.xyz_f64.map(|xyz| collect(xyz.iter().copied())).transpose().map_err(&refused)?;
+        let (fields, wide) = (named.fields.to_vec(), named.wide.clone());
+        let (decimals, survey) = (named.decimals, named.survey.clone());
+        Ok(Self { cloud, format, fields, xyz_f64, warnings: vec![], wide, decimals, survey })
     }
 
     /// The smallest and the largest x, y, z of the points that are finite as `f64`, from
@@ -372,6 +420,27 @@ impl Scan {
             }
             Some((min, max))
         })
+    }
+}
+
+impl NamedPoints<'_> {
+    /// What a file of a format does not keep of the columns in full, the coordinates of `f64`, what a
+    /// LAS file said, and the names.
+    pub fn lost_in(&self, format: Format) -> Vec<Warning> {
+        let mut warnings = vec![];
+        if format.keeps_f64() {
+            // PLY has no whole numbers of 64 bits, and no type those of i64 and u64, or a gap.
+            let is_double =
+                |wide: &&Arc<WideColumn>| format == Format::Ply || !wide.fits(self.fields[wide.column].dtype);
+            let changes = self.wide.iter().filter(is_double).map(|wide| (wide.column, wide.change_as_f64()));
+            warnings.extend(cast(&self.fields, changes, Dtype::F64));
+        }
+        if format == Format::Las {
+            warnings.extend(Grid::rounding(self).map(|by| Warning::Steps { by }));
+        }
+        warnings.extend(self.survey.as_ref().and_then(|survey| survey.lost(format)));
+        warnings.extend(names::changed(&self.fields, format));
+        warnings
     }
 }
 
@@ -539,7 +608,8 @@ mod tests {
     #[test]
     fn casts_name_columns_and_changes_and_hold_where_something_is_lost() {
         let names = ["x", "y", "z", "gps_time", "small", "timestamp_ns"];
-        let fields = names.map(|name| Field { name: name.into(), dtype: Dtype::F64 }).to_vec();
+        let mut fields = names.map(|name| Field { name: name.into(), dtype: Dtype::F64 }).to_vec();
+        fields[5].dtype = Dtype::I64;
         let (stamp, wide) = (1_700_000_000_000_000_007_i64, |j, v| WideColumn::new(j, vec![v]));
         let scan = |columns: Vec<WideColumn>| {
             let data = vec![691_764.1, 0.0, 0.0, 0.0, 0.0, 0.0];

@@ -1,12 +1,15 @@
 //! Numbers as they lie in files: the byte order in which they are read and written.
 
-use crate::wide_column::change;
+use crate::wide_column::{FAR, change};
 use bytemuck::{NoUninit, Pod};
 use pointmill_core::array::Dtype;
 use std::io::{self, Write};
 
 /// Values as they lie in a file.
 pub(crate) trait Raw: Pod {
+    /// Whether it is a type of whole numbers.
+    const IS_WHOLE: bool;
+
     /// The value with its bytes in the other order.
     #[inline(always)]
     fn swapped(mut self) -> Self {
@@ -28,15 +31,14 @@ pub(crate) trait Raw: Pod {
     #[inline(always)]
     fn change(most: f64, value: Self) -> f64 {
         let most = change(most, value.to_f32(), value.to_f64());
-        if value.whole().is_some() && value.to_f64().abs() >= LARGEST_WHOLE { most.max(1.0) } else { most }
+        if value.whole().is_some() && value.to_f64().abs() >= FAR { most.max(1.0) } else { most }
     }
 }
 
-/// From here on an `f64` does not hold every whole number.
-const LARGEST_WHOLE: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
-
 macro_rules! raw {
-    ($($type:ty: $whole:expr;)*) => {$(impl Raw for $type {
+    ($($type:ty: $is_whole:expr, $whole:expr;)*) => {$(impl Raw for $type {
+        const IS_WHOLE: bool = $is_whole;
+
         fn whole(self) -> Option<i128> {
             $whole(self)
         }
@@ -51,9 +53,9 @@ macro_rules! raw {
     })*};
 }
 raw! {
-    i8: whole; i16: whole; i32: whole; i64: whole;
-    u8: whole; u16: whole; u32: whole; u64: whole;
-    f32: |_| None; f64: |_| None;
+    i8: true, whole; i16: true, whole; i32: true, whole; i64: true, whole;
+    u8: true, whole; u16: true, whole; u32: true, whole; u64: true, whole;
+    f32: false, |_| None; f64: false, |_| None;
 }
 
 fn whole(value: impl Into<i128>) -> Option<i128> {

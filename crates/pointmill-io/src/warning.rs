@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// Names that a warning shows.
-const SHOWN: usize = 8;
+pub(crate) const SHOWN: usize = 8;
 
 /// Something odd that did not keep a cloud from being read.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,6 +169,11 @@ pub enum Warning {
         /// Their names.
         columns: Vec<String>,
     },
+    /// What a file says of all its points, or of each, is not in the file that is written.
+    NotKept {
+        /// What it is.
+        parts: Vec<String>,
+    },
     /// Names of columns are written as others, because the format cannot hold them.
     Renamed {
         /// Each name, and what is written.
@@ -313,6 +318,10 @@ impl fmt::Display for Warning {
             }
             Self::LeftOut { columns } => {
                 write!(f, "columns that hold no numbers were left out: {}", listed(columns))
+            }
+            Self::NotKept { parts } => {
+                let shown: Vec<_> = parts.iter().map(|part| escape(part)).collect();
+                write!(f, "not kept in the file that is written: {}", shown.join("; "))
             }
             Self::Renamed { names } => {
                 let one = |(from, to): &(String, String)| format!("`{}` is written as `{}`", escape(from), escape(to));

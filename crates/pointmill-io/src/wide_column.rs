@@ -1,13 +1,28 @@
 //! Columns in full, where an `f32` does not hold their values.
 
+use crate::memory::collect;
+use crate::rows::retain_rows;
 use crate::values::{Raw, whole_range};
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
+use std::collections::TryReserveError;
+
+/// Whole numbers that an `f64` does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Whole {
+    /// With a sign.
+    I64(Vec<i64>),
+    /// Without one.
+    U64(Vec<u64>),
+}
+
+/// The parts of a [`WideColumn`].
+pub(crate) type Parts<V, R> = (usize, Option<i128>, V, R, f64);
 
 /// A column of a cloud with more than its `f32` have.
 ///
-/// The values are `f64`. Of whole numbers they are what is left after the first, so that those of
-/// 64 bits are exact within 2^53 of it.
+/// The values are `f64`. Of whole numbers they are what is left after the first, and what an `f64`
+/// does not hold of that stands beside it, so that all of 64 bits are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WideColumn {
     pub(crate) column: usize,
@@ -16,6 +31,9 @@ pub struct WideColumn {
     pub(crate) first: Option<i128>,
     /// What is left.
     pub(crate) values: Vec<f64>,
+    /// What an `f64` does not hold of what is left; none, where that is nothing. Whole numbers of 64
+    /// bits are less than 2^65 apart, so that it is at most 2^11.
+    pub(crate) rest: Vec<i16>,
     /// The most that a value changes in the cast to `f32`.
     pub(crate) change: f64,
 }
@@ -38,18 +56,21 @@ impl WideColumn {
     /// ```
     pub fn new(column: usize, values: Vec<f64>) -> Self {
         let change = values.iter().fold(0.0, |most, &v| change(most, v as f32, v));
-        Self { column, first: None, values, change }
+        Self { column, values, change, ..Self::default() }
     }
 
-    /// Its number; of whole numbers the first; the values less the first; the most that one changes
-    /// in the cast: for other processes.
-    pub fn parts(&self) -> (usize, Option<i128>, &[f64], f64) {
-        (self.column, self.first, &self.values, self.change)
+    /// Its number; of whole numbers the first; the values less the first; what they leave, or
+    /// nothing; the most that one changes in the cast: for other processes.
+    pub fn parts(&self) -> Parts<&[f64], &[i16]> {
+        (self.column, self.first, &self.values, &self.rest, self.change)
     }
 
     /// The column of [`WideColumn::parts`].
-    pub fn from_parts((column, first, values, change): (usize, Option<i128>, Vec<f64>, f64)) -> Self {
-        Self { column, first, values, change }
+    ///
+    /// `None` where values and what they leave are of other lengths.
+    pub fn from_parts((column, first, values, rest, change): Parts<Vec<f64>, Vec<i16>>) -> Option<Self> {
+        let is_whole = rest.is_empty() || rest.len() == values.len();
+        is_whole.then_some(Self { column, first, values, rest, change })
     }
 
     /// No values yet.
@@ -65,8 +86,10 @@ impl WideColumn {
     ) -> Self {
         let first = values.clone().next().and_then(Raw::whole);
         let most = values.clone().fold(0.0, Raw::change);
+        let is_far = is_long::<T>() && values.clone().any(|v| left(first, v.whole(), v.to_f64()).1 != 0);
+        let rest = if is_far { values.clone().map(|v| rest_of(first, v)).collect() } else { vec![] };
         room.extend(values.map(|v| less(first, v)));
-        Self { column, first, values: room, change: most }
+        Self { column, first, values: room, rest, change: most }
     }
 
     /// The number of the column.
@@ -87,6 +110,20 @@ impl WideColumn {
     /// The values as `f64`.
     pub fn to_vec(&self) -> Vec<f64> {
         (0..self.len()).map(|i| self.double(i)).collect()
+    }
+
+    /// The values as whole numbers of 64 bits, if they are such of a type and an `f64` does not hold
+    /// all.
+    pub fn to_whole(&self, dtype: Dtype) -> Option<Whole> {
+        if self.change_as_f64() == 0.0 || !self.fits(dtype) {
+            return None;
+        }
+        let values = (0..self.len()).map(|i| self.whole(i));
+        match dtype {
+            Dtype::I64 => Some(Whole::I64(values.map(|v| v as i64).collect())),
+            Dtype::U64 => Some(Whole::U64(values.map(|v| v as u64).collect())),
+            _ => None,
+        }
     }
 
     /// Whether the column of points is what these values become in the cast to `f32`.
@@ -115,7 +152,8 @@ impl WideColumn {
 
     /// A value of whole numbers.
     pub(crate) fn whole(&self, i: usize) -> i128 {
-        self.first.unwrap_or_default() + self.values[i] as i128
+        let rest = self.rest.get(i).copied().unwrap_or_default();
+        self.first.unwrap_or_default() + self.values[i] as i128 + i128::from(rest)
     }
 
     /// Whether all values are whole numbers of a type.
@@ -139,11 +177,61 @@ impl WideColumn {
         &mut self.values
     }
 
+    /// Takes memory for more values.
+    pub(crate) fn reserve(&mut self, more: usize) -> Result<(), TryReserveError> {
+        if !self.rest.is_empty() {
+            self.rest.try_reserve(more)?;
+        }
+        self.values.try_reserve(more)
+    }
+
+    /// Makes a column of whole numbers one of `f64`.
+    pub(crate) fn make_double(&mut self) {
+        self.change = self.change.max(self.change_as_f64());
+        for i in 0..self.len() {
+            self.values[i] = self.double(i);
+        }
+        (self.first, self.rest) = (None, vec![]);
+    }
+
+    /// The values of some rows, in their order.
+    pub(crate) fn select(&self, rows: &[u32]) -> Result<Self, TryReserveError> {
+        let values = collect(rows.iter().map(|&row| self.values[row as usize]))?;
+        let far = if self.rest.is_empty() { &[][..] } else { rows };
+        let rest = collect(far.iter().map(|&row| self.rest[row as usize]))?;
+        Ok(Self { column: self.column, first: self.first, values, rest, change: self.change })
+    }
+
+    /// Leaves out the rows that are not kept.
+    pub(crate) fn retain(&mut self, kept: &[bool]) {
+        retain_rows(&mut self.values, kept);
+        if !self.rest.is_empty() {
+            retain_rows(&mut self.rest, kept);
+        }
+    }
+
     /// Adds a value that may be a whole number.
     pub(crate) fn push_number(&mut self, whole: Option<i128>, single: f32, value: f64) {
         let first = whole.map(|whole| *self.first.get_or_insert(whole));
-        self.values.push(left(first, whole, value));
+        let (near, rest) = left(first, whole, value);
+        if rest != 0 || !self.rest.is_empty() {
+            self.rest.resize(self.values.len(), 0);
+            self.rest.push(rest);
+        }
+        self.values.push(near);
         self.change = change(self.change, single, value);
+    }
+
+    /// The column of the same values, of which some were left out: what these changed does not count.
+    #[cfg(feature = "laz")]
+    pub(crate) fn again(&mut self) -> Self {
+        let mut same = std::mem::take(self);
+        let change = |i: usize| {
+            let single = if same.is_whole(i) { same.whole(i) as f32 } else { same.values[i] as f32 };
+            change(0.0, single, same.double(i))
+        };
+        same.change = (0..same.len()).map(change).fold(0.0, f64::max).max(same.change_as_f64());
+        same
     }
 
     /// Adds values that are no whole numbers.
@@ -166,15 +254,36 @@ pub(crate) fn change(most: f64, single: f32, exact: f64) -> f64 {
     if moved > most { moved } else { most }
 }
 
-/// A value less the first whole one.
+/// A value less the first whole one, as an `f64` is nearest to it.
 pub(crate) fn less(first: Option<i128>, value: impl Raw) -> f64 {
-    left(first, value.whole(), value.to_f64())
+    whole_left(first, value.whole()).map_or_else(|| value.to_f64(), near)
 }
 
-fn left(first: Option<i128>, whole: Option<i128>, value: f64) -> f64 {
-    whole.zip(first).map_or(value, |(whole, first)| {
-        let left = whole - first;
-        i64::try_from(left).map_or_else(|_| far(left), |left| left as f64)
+/// What [`less`] leaves.
+pub(crate) fn rest_of(first: Option<i128>, value: impl Raw) -> i16 {
+    left(first, value.whole(), value.to_f64()).1
+}
+
+/// Whether a type has whole numbers that an `f64` does not hold.
+pub(crate) const fn is_long<T: Raw>() -> bool {
+    T::IS_WHOLE && size_of::<T>() == 8
+}
+
+/// From here on an `f64` does not hold every whole number.
+pub(crate) const FAR: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
+fn whole_left(first: Option<i128>, whole: Option<i128>) -> Option<i128> {
+    whole.zip(first).map(|(whole, first)| whole - first)
+}
+
+fn near(left: i128) -> f64 {
+    i64::try_from(left).map_or_else(|_| far(left), |left| left as f64)
+}
+
+fn left(first: Option<i128>, whole: Option<i128>, value: f64) -> (f64, i16) {
+    whole_left(first, whole).map_or((value, 0), |left| {
+        let near = near(left);
+        (near, (left - near as i128) as i16)
     })
 }
 

@@ -5,7 +5,7 @@ mod common;
 use common::damage::wounded;
 use common::random::Random;
 use common::valid::Valid;
-use e57::{E57Writer, Quaternion, Record, RecordDataType, RecordName, RecordValue, Transform, Translation};
+use e57::{E57Writer, Extension, Quaternion, Record, RecordDataType, RecordName, RecordValue, Transform, Translation};
 use pointmill_io::{Dtype, Format, IoError, Limits, ReadOptions, Scan, Warning, read, read_from, read_npz};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,10 @@ type Made = (Vec<Record>, Vec<Vec<RecordValue>>, Option<Transform>);
 fn file(scans: &[Made]) -> Vec<u8> {
     let mut out = Cursor::new(vec![]);
     let mut writer = E57Writer::new(&mut out, "file").unwrap();
+    let is_own = |record: &Record| matches!(record.name, RecordName::Unknown { .. });
+    if scans.iter().any(|(prototype, ..)| prototype.iter().any(is_own)) {
+        writer.register_extension(Extension::new("nor", "http://www.libe57.org/E57_NOR_surface_normals.txt")).unwrap();
+    }
     for (prototype, points, pose) in scans {
         let mut scan = writer.add_pointcloud("scan", prototype.clone()).unwrap();
         scan.set_transform(pose.clone());
@@ -163,6 +167,37 @@ fn spherical_coordinates_become_xyz() {
     let wanted = [[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 4.0]];
     assert!(scan.xyz().as_flattened().iter().zip(wanted.as_flattened()).all(|(a, b)| (a - b).abs() < 1e-15));
     assert!(scan.warnings.contains(&Warning::Invalid { count: 1, points: 4 }));
+}
+
+/// Normals turn with the pose of their scan, whatever they are called and of whatever type.
+#[test]
+fn normals_turn_with_the_pose_of_their_scan() {
+    let quarter = std::f64::consts::FRAC_1_SQRT_2;
+    let pose = Transform {
+        rotation: Quaternion { w: quarter, x: 0.0, y: 0.0, z: quarter },
+        translation: Translation { x: 100.0, y: 0.0, z: 0.0 },
+    };
+    let named = |name: &str| RecordName::Unknown { namespace: "nor".into(), name: name.into() };
+    let of = |names: [&str; 3]| names.map(|name| double(named(name))).to_vec();
+    let point = doubles(&[1.0, 2.0, 3.0, 1.0, 0.0, 0.5]);
+    for names in [["normalX", "normalY", "normalZ"], ["nx", "ny", "nz"], ["velocity_x", "velocity_y", "velocity_z"]] {
+        let prototype = [CARTESIAN.map(double).to_vec(), of(names)].concat();
+        let scans =
+            [(prototype.clone(), vec![point.clone()], Some(pose.clone())), (prototype, vec![point.clone()], None)];
+        let scan = open(&file(&scans)).unwrap();
+        let rows: Vec<_> = scan.cloud.data().iter().map(|v| (f64::from(*v) * 1e6).round() / 1e6).collect();
+        assert_eq!(rows, [98.0, 1.0, 3.0, 0.0, 1.0, 0.5, 1.0, 2.0, 3.0, 1.0, 0.0, 0.5], "{names:?}");
+    }
+    // Whole numbers are none once they are turned.
+    let prototype = [
+        CARTESIAN.map(double).to_vec(),
+        ["normalX", "normalY", "normalZ"].map(|n| whole(named(n), -127, 127)).to_vec(),
+    ]
+    .concat();
+    let point = [doubles(&[1.0, 2.0, 3.0]), [100, 0, 50].map(RecordValue::Integer).to_vec()].concat();
+    let scan = open(&file(&[(prototype, vec![point], Some(pose))])).unwrap();
+    assert_eq!(scan.fields[3].dtype, Dtype::F64);
+    assert!((scan.cloud.data()[4] - 100.0).abs() < 1e-4);
 }
 
 #[test]

@@ -4,7 +4,9 @@ mod common;
 use common::points::{RECORDS, records};
 use common::random::Random;
 use pointmill_core::{PointCloud, Points};
-use pointmill_io::{Dtype, Field, NamedPoints, ReadOptions, Scan, WideColumn, WriteOptions, read, read_from, write};
+use pointmill_io::{
+    Dtype, Field, Format, NamedPoints, ReadOptions, Scan, Whole, WideColumn, WriteOptions, read, read_from, write,
+};
 use std::path::Path;
 
 /// The endings of the build.
@@ -168,7 +170,11 @@ fn columns_that_las_does_not_know_are_extra_bytes() {
     fields[3].dtype = Dtype::U8;
     let points = Points::new(&[0.0, 0.0, 0.0, 7.0, 0.5, 1.7e9], 6).unwrap();
     let wide = vec![WideColumn::new(5, vec![1_700_000_000.125]).into()];
-    let (_, file) = written(NamedPoints { fields: fields.into(), wide, ..points.into() }, "las");
+    let (again, file) = written(NamedPoints { fields: fields.into(), wide, ..points.into() }, "las");
+    // They are read again.
+    let told: Vec<_> = again.fields.iter().skip(7).map(|f| format!("{} {}", f.name, f.dtype)).collect();
+    assert_eq!(told.last().unwrap(), "stamp f64");
+    assert_eq!(again.wide().last().unwrap().to_vec(), [1_700_000_000.125]);
     let kinds: Vec<_> = file[429..429 + 3 * 192].chunks(192).map(|told| (told[2], &told[4..9])).collect();
     assert_eq!(&file[377..387], b"LASF_Spec\0");
     assert_eq!(kinds, [(1, &b"ring\0"[..]), (9, b"pulse"), (10, b"stamp")]);
@@ -204,7 +210,9 @@ fn what_las_does_not_hold_is_told_and_nothing_is_written() {
         ("return_number", 16.0, "a whole number from 0 to 15"),
         ("scan_angle", 0.007, "a multiple of 0.006 from -32768 to 32767 of it"),
     ] {
-        let wanted = format!("expected {wanted}; scale or round the column, or write .ply, got {v}");
+        let wanted = format!(
+            "expected {wanted}; write .ply, which holds any number, or scale or round the column first, got {v}"
+        );
         assert_eq!(told(&["x", "y", "z", name], &[0.0, 0.0, 0.0, v]), format!("`{name}` of point 0: {wanted}"));
     }
     let many: Vec<_> = (0..342).map(|i| format!("c{i}")).collect();
@@ -215,4 +223,147 @@ fn what_las_does_not_hold_is_told_and_nothing_is_written() {
         let told = write(Path::new("a.laz"), cloud, &WriteOptions::default()).unwrap_err();
         assert_eq!(told.class(), "UnsupportedFormat");
     }
+}
+
+/// A point of format 0 with extra bytes behind it, and the record that describes them.
+fn with_extra(described: &[(u8, u8, &str, [f64; 2])], bytes: &[u8], flags: u8) -> Vec<u8> {
+    let mut point = vec![0; 20];
+    point[14] = 0b1001 | flags;
+    point.extend(bytes);
+    let mut file = las(0, point.len(), &[&point[..], &point].concat());
+    let mut told = vec![0; 54 + 192 * described.len()];
+    told[2..11].copy_from_slice(b"LASF_Spec");
+    told[18..20].copy_from_slice(&4u16.to_le_bytes());
+    told[20..22].copy_from_slice(&(192 * described.len() as u16).to_le_bytes());
+    for ((kind, options, name, [scale, offset]), to) in described.iter().zip(told[54..].chunks_exact_mut(192)) {
+        (to[2], to[3]) = (*kind, *options);
+        to[4..4 + name.len()].copy_from_slice(name.as_bytes());
+        to[112..120].copy_from_slice(&scale.to_le_bytes());
+        to[136..144].copy_from_slice(&offset.to_le_bytes());
+    }
+    // Two records that nobody knows.
+    for (user, id) in [("liblas", 2112u16), ("mine", 7)] {
+        let mut record = vec![0; 54];
+        record[2..2 + user.len()].copy_from_slice(user.as_bytes());
+        record[18..20].copy_from_slice(&id.to_le_bytes());
+        told.extend(record);
+    }
+    let offset = u32::from_le_bytes(number(&file, 96)) as usize;
+    file.splice(offset..offset, told.iter().copied());
+    file[96..100].copy_from_slice(&((offset + told.len()) as u32).to_le_bytes());
+    file[100] = 4;
+    file
+}
+
+#[test]
+fn extra_bytes_are_columns_and_what_is_not_kept_is_told() {
+    let described = [
+        (4, 8, "HeightAboveGround", [0.01, 0.0]),
+        (3, 8 | 16, "Range", [0.5, 100.0]),
+        (9, 0, "Amplitude", [0.0; 2]),
+        (8, 0, "id", [0.0; 2]),
+        (11, 0, "pair", [0.0; 2]),
+        (0, 3, "unknown", [0.0; 2]),
+        (1, 0, "x", [0.0; 2]),
+    ];
+    let id = i64::MIN + 5;
+    let bytes = [
+        &(-123i16).to_le_bytes()[..],
+        &7u16.to_le_bytes(),
+        &0.25f32.to_le_bytes(),
+        &id.to_le_bytes(),
+        &[3, 4],
+        &[1, 2, 3],
+        &[9],
+        &[0; 2],
+    ]
+    .concat();
+    let file = with_extra(&described, &bytes, 0x40);
+    let scan = read_from(&file[..], "a.las", &ReadOptions::default()).unwrap();
+    let told: Vec<_> = scan.fields.iter().map(|f| format!("{} {}", f.name, f.dtype)).collect();
+    let wanted = "HeightAboveGround f64, Range f64, Amplitude f32, id i64, pair_0 u8, pair_1 u8, extra_x u8";
+    assert!(told.join(", ").ends_with(wanted), "{told:?}");
+    let first = told.len() - 7;
+    let check = |scan: &Scan| {
+        let column = |name: &str| scan.fields.iter().position(|field| field.name == name).unwrap();
+        let full = |name: &str| scan.wide().find(|wide| wide.column() == column(name)).unwrap().clone();
+        assert_eq!(full("HeightAboveGround").to_vec(), [-123.0 * 0.01; 2]);
+        assert_eq!(full("id").to_whole(Dtype::I64), Some(Whole::I64(vec![id; 2])));
+        let row = scan.cloud.points().row(1);
+        assert_eq!(
+            ["Range", "Amplitude", "pair_0", "pair_1", "extra_x"].map(|name| row[column(name)]),
+            [103.5, 0.25, 3.0, 4.0, 9.0]
+        );
+    };
+    check(&scan);
+    assert!(first > 3);
+    let lost = "not kept in the file that is written: scan_direction_flag and edge_of_flight_line (2 points with one set); \
+                extra bytes that no record describes (5 a point); 2 records (liblas 2112, mine 7)";
+    let told = |scan: &Scan, format| {
+        let all = scan.warnings_in(format).into_iter().map(|warning| warning.to_string());
+        all.filter(|text| text.starts_with("not kept")).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&scan, Format::Las), [lost]);
+    let of_ply = lost.replacen("written: ", "written: the coordinate reference system UTM 32N; ", 1);
+    assert!(told(&scan, Format::Ply).contains(&of_ply), "{:?}", told(&scan, Format::Ply));
+    for ending in ENDINGS {
+        let (again, _) = written(&scan, ending);
+        check(&again);
+        assert_eq!(told(&again, Format::Las), [""; 0]);
+    }
+    // Earlier versions become 1.4; a file without anything odd loses nothing.
+    let mut early = with_extra(&described[..1], &bytes[..2], 0);
+    early[25] = 2;
+    let early = read_from(&early[..], "a.las", &ReadOptions::default()).unwrap();
+    assert!(told(&early, Format::Las)[0].contains("version 1.2 (1.4 is written); 2 records"));
+}
+
+/// Whatever a writer takes, its reader reads; other programs too, since no name stands for two fields.
+#[test]
+fn what_is_written_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = [
+        "X",
+        "Y",
+        "Z",
+        "raw_classification",
+        "withheld",
+        "",
+        "a b",
+        "x_1",
+        "scan_direction_flag",
+        "7",
+        "NaN",
+        "\u{1f600}",
+    ];
+    let names: Vec<_> = ["x", "y", "z"].into_iter().chain(odd).collect();
+    let row: Vec<f32> = (0..names.len()).map(|i| i as f32 + 0.5).collect();
+    let many: Vec<_> = (0..200).map(|i| format!("c{i}")).collect();
+    let many: Vec<_> = ["x", "y", "z"].into_iter().chain(many.iter().map(|name| &**name)).collect();
+    for format in Format::written() {
+        let endings = if format == Format::Las { ENDINGS.to_vec() } else { vec![format.as_str()] };
+        for ending in endings {
+            for names in [&names[..], &many] {
+                let path = folder.path().join("a").with_extension(ending);
+                let row: Vec<f32> = row.iter().copied().cycle().take(names.len()).collect();
+                let cloud = NamedPoints::new(Points::new(&row, names.len()).unwrap(), names);
+                if let Err(e) = write(&path, cloud, &WriteOptions { format: Some(format) }) {
+                    // A format may refuse what it cannot hold, and says what can.
+                    assert!(e.to_string().contains("write .las or .ply, or fewer columns"), "{ending}: {e}");
+                    continue;
+                }
+                let columns = (format == Format::Bin).then_some(names.len());
+                let scan = read(&path, &ReadOptions { format: Some(format), columns, ..ReadOptions::default() });
+                let scan = scan.unwrap_or_else(|e| panic!("{ending}: {e}"));
+                let last = *scan.cloud.data().last().unwrap();
+                assert!(scan.cloud.columns() >= names.len() && last == *row.last().unwrap(), "{ending}");
+                let renamed = Scan::warnings_in(&scan, format).iter().any(|w| w.to_string().contains("written as"));
+                assert!(!renamed, "{ending}: {:?}", scan.warnings_in(format));
+            }
+        }
+    }
+    let cloud = Points::new(&[0.5; 3], 3).unwrap();
+    let told = write(folder.path().join("a.copc.laz"), cloud, &WriteOptions { format: Some(Format::Las) });
+    assert!(told.unwrap_err().to_string().ends_with("expected .laz without .copc; COPC is only read, got .copc.laz"));
+    assert_eq!(Format::for_writing("a.copc.laz"), None);
 }

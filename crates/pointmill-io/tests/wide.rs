@@ -2,7 +2,8 @@
 
 use pointmill_core::Points;
 use pointmill_io::{
-    Dtype, Field, Format, NamedPoints, ReadOptions, Scan, Warning, WideColumn, WriteOptions, read, read_npz, write,
+    Dtype, Field, Format, IoError, NamedPoints, ReadOptions, Region, Scan, Warning, Whole, WideColumn, WriteOptions,
+    merge, read, read_npz, write,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -178,4 +179,70 @@ fn arrays_beside_the_points_that_are_no_columns_are_left_alone() {
     let scan = read(&path, &ReadOptions::default()).unwrap();
     assert_eq!((scan.wide().len(), scan.wide().next().unwrap().to_vec()), (1, times.to_vec()));
     assert_eq!((&*scan.fields[3].name, scan.fields[3].dtype), ("time", Dtype::F64));
+}
+
+/// Whole numbers of 64 bits that are as far apart as such can be, through every format that has them.
+#[test]
+fn whole_numbers_of_64_bits_are_exact_wherever_a_cloud_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let ids = [3_180_660_341_120_286_829, u64::MAX, 0, 327_088_208, 5, 7_072_992_088_316_608_161];
+    let signed = [i64::MAX, i64::MIN, 0, -1, 1_700_000_000_000_000_007, 9_007_199_254_740_993];
+    let text: String = (0..6).map(|i| format!("{i} 0 0 {} {}\n", ids[i], signed[i])).collect();
+    let header = "# .PCD v0.7\nVERSION 0.7\nFIELDS x y z id stamp\nSIZE 4 4 4 8 8\nTYPE F F F U I\nCOUNT 1 1 1 1 1\n\
+                  WIDTH 6\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 6\nDATA ascii\n";
+    std::fs::write(path("a.pcd"), header.to_owned() + &text).unwrap();
+    let open = |name: &str| read(path(name), &ReadOptions::default()).unwrap();
+    let whole = |scan: &Scan, name: &str| {
+        let j = scan.fields.iter().position(|field| field.name == name).unwrap();
+        let wide = scan.wide().find(|wide| wide.column() == j).expect("a column in full").clone();
+        wide.to_whole(scan.fields[j].dtype).expect("whole numbers")
+    };
+    let check = |scan: &Scan, what: &str| {
+        assert_eq!(whole(scan, "id"), Whole::U64(ids.to_vec()), "{what}");
+        assert_eq!(whole(scan, "stamp"), Whole::I64(signed.to_vec()), "{what}");
+        for format in [Format::Pcd, Format::Npz, Format::Feather, Format::Csv] {
+            assert_eq!(scan.warnings_in(format), [], "{what} {format}");
+        }
+        let told = scan.warnings_in(Format::Ply)[0].to_string();
+        assert!(told.starts_with("columns `id`, `stamp` are rounded to f64 (largest change"), "{told}");
+    };
+    let scan = open("a.pcd");
+    check(&scan, "pcd");
+    let endings = if cfg!(feature = "laz") {
+        &["pcd", "npz", "feather", "las", "laz"][..]
+    } else {
+        &["pcd", "npz", "feather", "las"]
+    };
+    for ending in endings {
+        let name = format!("b.{ending}");
+        write(path(&name), &scan, &WriteOptions::default()).unwrap();
+        check(&open(&name), ending);
+    }
+    check(&scan.select(&[0, 1, 2, 3, 4, 5]).unwrap(), "select");
+    let all = Region { bounds: Some([-1.0, -1.0, -1.0, 9.0, 9.0, 9.0]), ..Region::default() };
+    check(&scan.crop(&all, [0.0; 3]).unwrap(), "crop");
+    let means: Vec<f32> = scan.cloud.data().to_vec();
+    let splits: Vec<u32> = (0..=6).collect();
+    check(&scan.with_means(&means, [&splits, &splits[..6]]).unwrap(), "downsample");
+    let halves = [&[0, 1, 2][..], &[3, 4, 5]].map(|rows| scan.select(rows).unwrap());
+    let all = merge(halves.map(|half| Ok::<_, IoError>(("a.pcd".into(), half)))).unwrap();
+    check(&all, "merge");
+    let (rest, zeros) = scan.clone().without_zeros();
+    assert_eq!((zeros, whole(&rest, "id")), (1, Whole::U64(ids[1..].to_vec())));
+    // A column of another file, whose numbers need no 64 bits; and one with a sign, which no type holds with it.
+    let small = |dtype| {
+        let names = ["x", "y", "z", "id", "stamp"];
+        let row = [0.0, 0.0, 0.0, 7.0, 8.0];
+        let mut cloud = NamedPoints::new(Points::new(&row, 5).unwrap(), &names);
+        cloud.fields.to_mut()[3].dtype = dtype;
+        cloud.fields.to_mut()[4].dtype = Dtype::U8;
+        write(path("c.pcd"), cloud, &WriteOptions::default()).unwrap();
+        ("c.pcd".into(), open("c.pcd"))
+    };
+    let both = merge([Ok::<_, IoError>(("a.pcd".into(), scan.clone())), Ok(small(Dtype::U32))]).unwrap();
+    assert_eq!(whole(&both, "id"), Whole::U64([&ids[..], &[7]].concat()));
+    let both = merge([Ok::<_, IoError>(("a.pcd".into(), scan)), Ok(small(Dtype::I8))]).unwrap();
+    let told = both.warnings_in(Format::Pcd)[0].to_string();
+    assert_eq!(told, "column `id` is rounded to f64 (largest change 350)");
 }

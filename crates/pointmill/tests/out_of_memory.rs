@@ -7,9 +7,10 @@ use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher,
 use pointmill::ndt::{NdtAlignParams, NdtBuilder, NdtMoments, NdtParams, Neighbourhood, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Device, Error, PointCloud, Pose, Rows};
+use pointmill::{Device, Error, PointCloud, Points, Pose, Rows};
 use pointmill_io::{
-    IoError, NamedPoints, ReadOptions, read, write_bin, write_npy, write_pcd, write_ply, write_points_npz,
+    IoError, LocalOrigin, NamedPoints, ReadOptions, Region, Scan, WideColumn, merge, merge_common, read, write_bin,
+    write_npy, write_pcd, write_ply, write_points_npz,
 };
 use pointmill_synth::RoiScene;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -366,6 +367,57 @@ fn readers_tell_of_every_refusal() {
     for name in ["a.bin", "a.npy", "b.npy", "c.npy", "a.npz", "a.ply", "b.ply", "a.pcd"] {
         each_refused(name, || read_whole(&path(name)), refusal);
     }
+    LEAST.store(LARGE, Ordering::Relaxed);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What is made of clouds that are there: merges, parts, means, and their files.
+#[test]
+fn clouds_that_are_joined_and_cut_tell_of_every_refusal() {
+    let _turn = turn();
+    let folder = std::env::temp_dir().join(format!("pointmill-joined-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (cloud, n) = (cloud(40_000), 40_000);
+    let rows: Vec<f32> =
+        cloud.data().chunks_exact(4).enumerate().flat_map(|(i, p)| [p[0], p[1], p[2], i as f32, 0.5]).collect();
+    let mut named = NamedPoints::new(Points::new(&rows, 5).unwrap(), &["x", "y", "z", "id", "ring"]);
+    let exact: Vec<f64> = (0..3 * n).map(|i| f64::from(rows[5 * (i / 3) + i % 3]) + 1e-9).collect();
+    named.xyz_f64 = Some(&exact);
+    named.wide = vec![WideColumn::new(3, (0..n).map(|i| f64::from(i as u32) + 1e-9).collect()).into()];
+    write_pcd(folder.join("a.pcd"), &named).unwrap();
+    let scan = read(folder.join("a.pcd"), &ReadOptions::default()).unwrap();
+    let plain = Scan::from(PointCloud::new(rows.clone(), 5).unwrap());
+    let mut renamed = plain.clone();
+    renamed.fields.clone_from(&scan.fields);
+    let refusal = |e: &IoError| e.class() == "OutOfMemory";
+    let join = |scans: Vec<Scan>| merge(scans.into_iter().map(|scan| Ok::<_, IoError>(("a.pcd".into(), scan))));
+    LEAST.store(LARGE_FOR_READERS, Ordering::Relaxed);
+    // Clouds are given away, so that they are copied where nothing is refused.
+    let given = |scans: &[&Scan]| {
+        let left = LEFT.swap(usize::MAX, Ordering::Relaxed);
+        let scans: Vec<Scan> = scans.iter().map(|&scan| scan.clone()).collect();
+        LEFT.store(left, Ordering::Relaxed);
+        scans
+    };
+    each_refused("merge", || join(given(&[&scan, &scan])), refusal);
+    each_refused("merge of f32 with f64", || join(given(&[&renamed, &scan])), refusal);
+    let far = scan.clone().about(LocalOrigin::At([100.0, 0.0, 0.0]));
+    each_refused("merge about an origin", || join(given(&[&far, &scan])), refusal);
+    let common =
+        |scans: Vec<Scan>| merge_common(scans.into_iter().map(|scan| Ok::<_, IoError>(("a.pcd".into(), scan))));
+    let mut other = plain.clone();
+    (other.fields[3].name, other.fields[4].name) = ("id".into(), "echo".into());
+    each_refused("merge of common columns", || common(given(&[&scan, &other])), refusal);
+    let region = Region { bounds: Some([-30.0, -30.0, -5.0, 30.0, 30.0, 5.0]), ..Region::default() };
+    for scan in [&scan, &plain] {
+        each_refused("crop", || scan.crop(&region, [0.0; 3]), refusal);
+        let pairs: Vec<u32> = (0..=n as u32 / 2).map(|i| 2 * i).collect();
+        let all: Vec<u32> = (0..n as u32).collect();
+        let means = &scan.cloud.data()[..5 * (n / 2)];
+        each_refused("means", || scan.with_means(means, [&pairs, &all]), refusal);
+    }
+    let to = folder.join("b.npz");
+    each_refused("npz", || write_points_npz(&to, &NamedPoints::from(&scan)), refusal);
     LEAST.store(LARGE, Ordering::Relaxed);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -3,7 +3,7 @@
 use super::scan::{Scan, Seconds};
 use crate::errors::value;
 use crate::pickle::{Reduced, field, way_back};
-use pointmill_io::{Dtype, WideColumn};
+use pointmill_io::{Dtype, Survey, WideColumn};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -27,18 +27,42 @@ macro_rules! fields {
 }
 // Every field that has values; times are pickled as they are asked for, so that none is left.
 fields!(points, names, format, xyz, origin, warnings, stamp_ns, deskewed, recorded_ns, frame;
-    later: |_| PyResult::Ok(Mutex::default()), known: known_of, wide: wide_of; "start", "times", "_wide");
+    later: |_| PyResult::Ok(Mutex::default()), known: known_of, wide: wide_of, dtypes: dtypes_of,
+    survey: survey_of, decimals: |fields| PyResult::Ok(kept_of(fields)?.2); "start", "times", "_wide", "_kept");
 
 /// A wide column and its type, as a pickle has them.
-pub(super) type WideParts = (usize, Option<i128>, Vec<f64>, f64, String);
+pub(super) type WideParts = (usize, Option<i128>, Vec<f64>, Vec<i16>, f64, String);
 
 fn wide_of(fields: &Bound<'_, PyDict>) -> PyResult<Vec<(Arc<WideColumn>, Dtype)>> {
     let columns: Vec<WideParts> = field(fields, "_wide")?;
-    let column = |(column, first, values, change, dtype): WideParts| {
+    let column = |(column, first, values, rest, change, dtype): WideParts| {
         let known = dtype.parse().map_err(|_| value("_wide", "a type such as \"f64\"", &dtype))?;
-        Ok((Arc::new(WideColumn::from_parts((column, first, values, change))), known))
+        let parts = WideColumn::from_parts((column, first, values, rest, change));
+        let wide = parts.ok_or_else(|| value("_wide", "as many rests as values", "others"))?;
+        Ok((Arc::new(wide), known))
     };
     columns.into_iter().map(column).collect()
+}
+
+/// What a scan keeps of its file, as a pickle has it: the types of the columns, the survey, decimals.
+type Kept = (Vec<String>, Option<String>, Option<u8>);
+
+fn kept_of(fields: &Bound<'_, PyDict>) -> PyResult<Kept> {
+    field(fields, "_kept")
+}
+
+fn dtypes_of(fields: &Bound<'_, PyDict>) -> PyResult<Vec<Dtype>> {
+    let columns = field::<Vec<String>>(fields, "names")?.len();
+    let words = kept_of(fields)?.0;
+    let wrong = || value("_kept", format_args!("{columns} types of columns"), words.join(", "));
+    let types: Vec<Dtype> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    if types.len() == columns && words.len() == columns { Ok(types) } else { Err(wrong()) }
+}
+
+fn survey_of(fields: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Survey>>> {
+    let Some(text) = kept_of(fields)?.1 else { return Ok(None) };
+    let survey = Survey::from_text(&text).ok_or_else(|| value("_kept", "what a LAS file says", text))?;
+    Ok(Some(Arc::new(survey)))
 }
 
 fn known_of(fields: &Bound<'_, PyDict>) -> PyResult<PyOnceLock<Seconds>> {

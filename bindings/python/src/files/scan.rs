@@ -9,7 +9,7 @@ use crate::pickle::Reduced;
 use crate::poses;
 use numpy::PyArray1;
 use pointmill::{Points, auto_origin};
-use pointmill_io::{Dtype, LaterTimes, LocalOrigin, WideColumn};
+use pointmill_io::{Dtype, LaterTimes, LocalOrigin, Survey, Whole, WideColumn};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -24,7 +24,7 @@ pub(super) type Seconds = Option<(f64, Py<PyAny>)>;
 /// Operators take a scan where they take points, with every bit of its coordinates and about its
 /// ``origin``. ``numpy.asarray(scan)`` is ``points``, ``len(scan)`` their number, and
 /// ``scan["intensity"]`` the column of this name: float64 where float32 does not hold every value,
-/// otherwise a view of ``points``.
+/// int64 or uint64 where float64 does not either, otherwise a view of ``points``.
 ///
 /// Parameters
 /// ----------
@@ -72,6 +72,11 @@ pub(crate) struct Scan {
     pub(super) xyz: Option<Py<PyAny>>,
     /// The columns of which float32 does not hold every value, and their types, for :func:`write`.
     pub(super) wide: Vec<(Arc<WideColumn>, Dtype)>,
+    /// The type that the file has for each column.
+    pub(super) dtypes: Vec<Dtype>,
+    /// What a LAS file says of its points, and the decimals of coordinates, for :func:`write`.
+    pub(super) survey: Option<Arc<Survey>>,
+    pub(super) decimals: Option<u8>,
     /// Times that were not asked for so far.
     pub(super) later: Mutex<Option<Arc<LaterTimes>>>,
     /// The earliest time and the times after it, once they were asked for.
@@ -146,6 +151,9 @@ impl Scan {
             format: "array".into(),
             xyz: exact,
             wide,
+            dtypes: vec![Dtype::F32; width],
+            survey: None,
+            decimals: None,
             later: Mutex::default(),
             known,
             origin: origin.into(),
@@ -193,11 +201,17 @@ impl Scan {
                 (None, origin) => column_of(points)?.call_method1("astype", ("float64",))?.add(origin),
             };
         }
-        if let Some((wide, _)) = self.wide.iter().find(|(wide, _)| wide.column() == column) {
+        if let Some((wide, dtype)) = self.wide.iter().find(|(wide, _)| wide.column() == column) {
             let (values, shape) = cloud::<f32>(points, "points")?;
             let held = Points::new(&values, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
             // Values that somebody has changed since they were read are those of the points.
             if detached(py, || wide.is_of(held)) {
+                // Whole numbers that float64 does not hold stay such.
+                match wide.to_whole(*dtype) {
+                    Some(Whole::I64(values)) => return Ok(PyArray1::from_vec(py, values).into_any()),
+                    Some(Whole::U64(values)) => return Ok(PyArray1::from_vec(py, values).into_any()),
+                    None => {}
+                }
                 return Ok(PyArray1::from_vec(py, wide.to_vec()).into_any());
             }
         }
@@ -225,11 +239,24 @@ impl Scan {
         self.known(py).map(|(start, _)| *start)
     }
 
+    /// The coordinate reference system of a LAS file: its name in WKT, or its EPSG code; ``None``
+    /// where the file has none.
+    #[getter]
+    fn crs(&self) -> Option<String> {
+        self.survey.as_ref()?.crs()
+    }
+
+    #[getter]
+    fn _kept(&self) -> (Vec<String>, Option<String>, Option<u8>) {
+        let survey = self.survey.as_ref().map(|survey| survey.to_text());
+        (self.dtypes.iter().map(ToString::to_string).collect(), survey, self.decimals)
+    }
+
     #[getter]
     fn _wide(&self) -> Vec<WideParts> {
         let parts = |(wide, dtype): &(Arc<WideColumn>, Dtype)| {
-            let (column, first, values, change) = wide.parts();
-            (column, first, values.to_vec(), change, dtype.to_string())
+            let (column, first, values, rest, change) = wide.parts();
+            (column, first, values.to_vec(), rest.to_vec(), change, dtype.to_string())
         };
         self.wide.iter().map(parts).collect()
     }

@@ -1,13 +1,14 @@
 //! What the package itself asks of a scan: how it is made, its points about an origin, its times.
 
-use super::rows;
 use super::scan::Scan;
+use super::{cloud, rows};
 use crate::ending::detached;
-use crate::errors::{file, in_python};
+use crate::errors::{OrRaise, file, in_python, value};
 use crate::interrupt::{self, Effort};
 use crate::poses;
 use numpy::PyArray1;
-use pointmill_io::Times;
+use pointmill::Points;
+use pointmill_io::{NamedPoints, Times};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PySlice;
@@ -39,7 +40,14 @@ impl Scan {
             let _ = known.set(py, times.map(|times| seconds(py, times)));
         }
         let width = scan.cloud.columns();
+        let (survey, decimals) = {
+            let named = NamedPoints::from(&scan);
+            (named.survey, named.decimals)
+        };
         Ok(Self {
+            dtypes: scan.fields.iter().map(|field| field.dtype).collect(),
+            survey,
+            decimals,
             origin: scan.cloud.origin().into(),
             names: scan.fields.iter().map(|field| field.name.clone()).collect(),
             format: scan.format.to_string(),
@@ -66,6 +74,60 @@ impl Scan {
         });
         later().take();
         known.as_ref()
+    }
+
+    /// Does something with the points and all that is known of them, without the interpreter's lock.
+    pub(crate) fn with_named<T: Send>(
+        &self,
+        py: Python<'_>,
+        names: Option<&[String]>,
+        work: impl FnOnce(NamedPoints<'_>) -> T + Send,
+    ) -> PyResult<T> {
+        let (data, shape) = cloud::<f32>(self.points(py), "points")?;
+        let exact = self.xyz.as_ref().map(|xyz| cloud::<f64>(xyz.bind(py), "xyz")).transpose()?;
+        if let Some((_, got)) = exact.as_ref().filter(|(_, got)| *got != [shape[0], 3]) {
+            return Err(value("xyz", format_args!("shape {:?}", [shape[0], 3]), format_args!("shape {got:?}")));
+        }
+        let names: Vec<&str> = names.unwrap_or(&self.names).iter().map(String::as_str).collect();
+        let points = Points::new(&data, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
+        let mut named = NamedPoints::new(points, &names);
+        named.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
+        (named.origin, named.survey, named.decimals) = (self.origin.into(), self.survey.clone(), self.decimals);
+        named.fields.to_mut().iter_mut().zip(&self.dtypes).for_each(|(field, dtype)| field.dtype = *dtype);
+        Ok(detached(py, || {
+            for (wide, dtype) in &self.wide {
+                // Values that somebody has changed since they were read are those of the points.
+                if wide.is_of(points) {
+                    named.fields.to_mut()[wide.column()].dtype = *dtype;
+                    named.wide.push(wide.clone());
+                }
+            }
+            work(named)
+        }))
+    }
+
+    /// A scan of other points, with all else that is known of this one; `times` are its times.
+    pub(crate) fn replaced(&self, py: Python<'_>, by: pointmill_io::Scan, times: Option<Vec<f64>>) -> PyResult<Self> {
+        let made = Self::new(py, Effort::Short, move || Ok(by))?;
+        if let (Some(times), Some(start)) = (times, self.start(py)) {
+            let known = PyOnceLock::new();
+            // Nobody else knows it yet.
+            let _ = known.set(py, Some((start, PyArray1::from_vec(py, times).into_any().unbind())));
+            return Ok(self.described(Self { known, later: Mutex::default(), ..made }));
+        }
+        Ok(self.described(made))
+    }
+
+    fn described(&self, made: Self) -> Self {
+        Self {
+            format: self.format.clone(),
+            warnings: self.warnings.clone(),
+            stamp_ns: self.stamp_ns,
+            deskewed: self.deskewed,
+            recorded_ns: self.recorded_ns,
+            frame: self.frame.clone(),
+            ..made
+        }
     }
 
     /// With what a bag says of it.

@@ -5,7 +5,7 @@ use crate::batch::prelude::*;
 use pointmill::sparse::densify;
 use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_data::poses::{Deskew, InputPoses};
-use pointmill_io::{Detail, IoError, Scan};
+use pointmill_io::{Detail, IoError, Scan, turn_directions};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,8 +82,13 @@ impl<'a> Sweeps<'a> {
         let points: usize = rows.iter().map(Rows::len).sum();
         let columns = sweeps[0].cloud.columns() + 1;
         let device = Device::cpu();
-        let together =
+        let mut together =
             densify(&rows, &transforms, &lags, &device).and_then(|all| all.read(points * columns)).map_err(blame)?;
+        let mut rest = &mut together[..];
+        for (sweep, transform) in rows.iter().zip(&transforms) {
+            let own = rest.split_off_mut(..sweep.len() * columns).unwrap_or_default();
+            turn_directions(&scan.fields, own, columns, transform);
+        }
         scan.cloud = PointCloud::new(together, columns).map_err(|e| blame(e.into()))?;
         Ok(())
     }

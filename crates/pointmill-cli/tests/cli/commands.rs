@@ -145,6 +145,9 @@ fn synth_writes_no_folder_with_the_name_of_a_file_and_over_an_older_drive() {
 fn man_writes_a_page_for_each_command() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
+    // What a killed run left goes away.
+    fs::create_dir(at.join("man")).unwrap();
+    fs::write(at.join("man/.pointmill-x1y2z3.tmp"), "half").unwrap();
     let page = run(at, "man").expect(0).out;
     assert!(page.contains(".TH pointmill 1") && page.contains("pointmill\\-voxelize(1)"), "{page}");
     run(at, "man --out man").expect(0);
@@ -152,6 +155,7 @@ fn man_writes_a_page_for_each_command() {
     for name in ["pointmill.1", "pointmill-voxelize.1", "pointmill-ndt-build.1"] {
         assert!(found.iter().any(|page| page == name), "{found:?}");
     }
+    assert!(!found.iter().any(|name| name.starts_with(".pointmill")), "{found:?}");
     let page = fs::read_to_string(at.join("man/pointmill-odometry.1")).unwrap();
     assert!(page.contains("POSES.txt") && page.contains("Examples:"), "{page}");
 }

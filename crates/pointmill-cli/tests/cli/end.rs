@@ -72,6 +72,34 @@ fn signals_end_a_run_that_waits_for_input() {
     }
 }
 
+/// A write that takes longer than a signal waits is left, and the last line says so.
+#[cfg(unix)]
+#[test]
+fn the_last_line_is_the_end_also_amid_a_long_write() {
+    use pointmill_io::{ArrayView, write_npy};
+    let folder = tempfile::tempdir().unwrap();
+    let n = 3_000_000;
+    let rows: Vec<f32> = (0..4 * n).map(|i| (i as f32 * 0.618).sin()).collect();
+    write_npy(folder.path().join("a.npy"), &ArrayView::f32(&[n, 4], &rows)).unwrap();
+    for args in ["convert a.npy --out a.csv --json", "merge a.npy a.npy --out a.csv --json"] {
+        let (child, out) = started(command(folder.path(), args), 1);
+        // Until the file is being written.
+        let is_half = |name: &String| name.starts_with(".pointmill-");
+        let start = Instant::now();
+        while !names(folder.path()).iter().any(is_half) {
+            assert!(start.elapsed() < Duration::from_secs(60), "{args}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        signal(&child, "TERM");
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(143), "{args}");
+        let lines = std::io::read_to_string(out).unwrap();
+        let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        assert_eq!((&last["type"], &last["data"]["exit_code"]), (&"error".into(), &143.into()), "{args}");
+        assert_eq!(names(folder.path()), ["a.npy"], "{args}");
+    }
+}
+
 /// Whether these tests ignore a signal, which what they start inherits: hangups under `nohup`,
 /// interrupts in the background of a shell.
 #[cfg(unix)]

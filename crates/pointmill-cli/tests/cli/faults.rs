@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::{Run, finished, names, run, write_cloud};
+use pointmill_io::{ArrayView, write_npy};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -103,6 +104,34 @@ fn a_limit_on_files_is_an_error_and_no_signal() {
     assert!(told.err.contains("o/2.npz: write: File too large"), "{}", told.err);
     assert_eq!(end(&told)["class"], "Io");
     assert_whole(&folder.path().join("o"), &["0.npz", "1.npz"]);
+}
+
+/// A file that cannot be written whole ends every command in one way.
+#[test]
+fn a_limit_on_files_is_1_in_every_command_that_writes_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let n = 4000;
+    let point = |i: usize| [(i % 64) as f32 * 1.7, (i / 64) as f32 * 1.3, (i % 7) as f32 * 0.1, 0.5];
+    let rows: Vec<f32> = (0..n).flat_map(point).collect();
+    write_npy(at.join("a.npy"), &ArrayView::f32(&[n, 4], &rows)).unwrap();
+    let boxes: Vec<f32> = (0..n).flat_map(|i| [10.0 * i as f32, 0.0, 0.0, 2.0, 2.0, 2.0, 0.0]).collect();
+    write_npy(at.join("boxes.npy"), &ArrayView::f32(&[n, 7], &boxes)).unwrap();
+    write_npy(at.join("scores.npy"), &ArrayView::f32(&[n], &vec![0.5; n])).unwrap();
+    for command in [
+        "nms boxes.npy --scores scores.npy --device cpu --out o.npz",
+        "serialize a.npy --device cpu --out o.npz",
+        "voxelize a.npy --range auto --device cpu --out o.npz",
+        "downsample a.npy 0.1 --device cpu --out o.npz",
+        "crop a.npy --max-range 1e9 --out o.npz",
+        "convert a.npy --out o.npz",
+        "merge a.npy a.npy --out o.npz",
+    ] {
+        let told = shell(at, &format!("ulimit -f 6; \"$POINTMILL\" {command} --json")).expect(1);
+        assert!(told.err.contains("o.npz: write: File too large"), "{command}: {}", told.err);
+        assert_eq!(end(&told)["class"], "Io", "{command}");
+        assert!(!at.join("o.npz").exists(), "{command}");
+    }
 }
 
 #[test]

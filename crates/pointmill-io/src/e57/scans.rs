@@ -3,6 +3,7 @@
 use super::columns::Layout;
 use super::file::{MAGIC, open};
 use super::packets::{Budget, Packets};
+use crate::directions::Directions;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::field::XYZ;
@@ -11,6 +12,7 @@ use crate::read::ReadOptions;
 use crate::records::{Columns, Entry, Table};
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
+use crate::values::whole_range;
 use crate::warning::Warning;
 use crate::window::Window;
 use e57::{PointCloud, RecordValue};
@@ -55,13 +57,20 @@ pub(crate) fn read_rows(
     let mut none = std::io::empty();
     let mut source = Source::new(path, &mut none, None).within(bounds.limits.max_memory);
     let window = Window::new(&mut source);
-    let (entries, places) = columns(&parts, if narrow { Dtype::F32 } else { Dtype::F64 });
+    let (mut entries, places) = columns(&parts, if narrow { Dtype::F32 } else { Dtype::F64 });
     let width = entries.len();
+    let directions = Directions::of(entries.iter().map(|entry| &*entry.name));
+    let mut row = vec![f64::NAN; width];
+    if parts.iter().any(|(.., pose)| pose.is_some()) {
+        // What is turned is no whole number.
+        let is_whole = |j: usize, entry: &Entry| directions.has(j) && whole_range(entry.dtype).is_some();
+        entries.iter_mut().enumerate().filter(|(j, e)| is_whole(*j, e)).for_each(|(_, e)| e.dtype = Dtype::F64);
+    }
     let mut table = Table::new(Columns::new(&window, bounds, entries, 0)?);
     bounds.check_points(window.source(), points)?;
     // A bit of the file may be a value, and a column that a scan lacks takes no bit of it.
-    let row = 4 * width as u64 + if narrow { 0 } else { 24 };
-    bounds.limits.check_unpacked(window.source(), "data unpacked", points.saturating_mul(row), length)?;
+    let each = 4 * width as u64 + if narrow { 0 } else { 24 };
+    bounds.limits.check_unpacked(window.source(), "data unpacked", points.saturating_mul(each), length)?;
     table.reserve(&window, points)?;
     let memory = bounds.limits.max_memory.map_or(u64::MAX, |most| most.saturating_sub(window.source().taken()));
     let (mut budget, mut point, mut invalid) = (Budget { packets: length, memory }, vec![], 0);
@@ -76,17 +85,18 @@ pub(crate) fn read_rows(
                 invalid += 1;
                 continue;
             };
-            let xyz = pose.as_ref().map_or(xyz, |pose| pose.apply(xyz));
-            let value = |j: usize, _: &Entry| {
-                let value = match values[j] {
-                    _ if j < 3 => xyz[j],
-                    Some((_, Some(flag))) if layout.value(&point, flag) != 0.0 => f64::NAN,
-                    Some((at, _)) => layout.value(&point, at),
+            row[..3].copy_from_slice(&pose.as_ref().map_or(xyz, |pose| pose.apply(xyz)));
+            for (to, value) in row.iter_mut().zip(&values).skip(3) {
+                *to = match value {
+                    Some((_, Some(flag))) if layout.value(&point, *flag) != 0.0 => f64::NAN,
+                    Some((at, _)) => layout.value(&point, *at),
                     None => f64::NAN,
                 };
-                Ok((value as f32, value))
-            };
-            table.push_row(value, |_| None)?;
+            }
+            if let Some(pose) = pose.as_ref().filter(|_| !directions.is_empty()) {
+                directions.turn(pose, &mut row, |row, j| row[j], |row, j, v| row[j] = v);
+            }
+            table.push_row(|j, _| Ok((row[j] as f32, row[j])), |_| None)?;
         }
     }
     let mut rows = table.into_rows(0);

@@ -11,7 +11,7 @@ use std::path::Path;
 const DECIMALS: std::ops::RangeInclusive<i32> = 3..=9;
 
 /// Scale and offset of each axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Grid {
     pub(super) scale: [f64; 3],
     pub(super) shift: [f64; 3],

@@ -18,7 +18,7 @@ const LEAST: usize = 227;
 const LEAST_1_3: usize = 235;
 pub(super) const LEAST_1_4: usize = 375;
 /// The newest minor version that is known.
-const NEWEST_MINOR: u8 = 4;
+pub(super) const NEWEST_MINOR: u8 = 4;
 /// Sizes in bytes of the head of a variable length record and of an extended one. The data of a
 /// record follow its head.
 pub(super) const VLR_HEAD: usize = 54;

@@ -8,6 +8,10 @@ use pointmill_core::array::Dtype;
 /// Size in bytes of a record without extra bytes, for each format.
 const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 
+/// Maximum number of extra bytes of a compressed point. Each extra byte has its own models of some
+/// kilobytes, which every chunk creates again.
+pub(super) const MAX_EXTRA: usize = 512;
+
 /// Size of one step of the scan angle of formats 6 to 10, in degrees.
 const ANGLE_STEP: f64 = 0.006;
 
@@ -27,8 +31,19 @@ pub(super) const fn newest_format(minor: u8) -> u8 {
     }
 }
 
+/// The byte of a point with the direction of the scan mirror and the edge of a flight line, and
+/// their bits.
+pub(super) fn flags(format: u8) -> (usize, u8) {
+    (if format < 6 { 14 } else { 15 }, 0xc0)
+}
+
+/// Whether points have wave packets.
+pub(super) fn has_waves(format: u8) -> bool {
+    matches!(format, 4 | 5 | 9 | 10)
+}
+
 /// The columns of a point: x, y, z, then the others in the order of the record. The direction of
-/// the scan mirror, the edge of a flight line, wave packets and extra bytes are left out.
+/// the scan mirror, the edge of a flight line and wave packets are left out.
 pub(super) fn columns(header: &Header) -> Vec<Entry> {
     let format = header.format;
     let mut columns = vec![];
@@ -99,7 +114,7 @@ mod tests {
                 let (length, mask) = match column.coding {
                     Coding::Scaled { is_short, .. } => (if is_short { 2 } else { 4 }, 0xff),
                     Coding::Bits { lowest, count } => (1, (((1u16 << count) - 1) << lowest) as u8),
-                    Coding::Plain => (column.dtype.bytes(), 0xff),
+                    Coding::Plain | Coding::Linear { .. } => (column.dtype.bytes(), 0xff),
                 };
                 for byte in &mut bits[at..at + length] {
                     assert_eq!(*byte & mask, 0, "format {format}: `{}`", column.name);
@@ -107,8 +122,8 @@ mod tests {
                 }
             }
             // Only the two bits of the mirror and wave packets are left out.
-            let mirror = if format < 6 { (14, 0xc0) } else { (15, 0xc0) };
-            let waves = if matches!(format, 4 | 5 | 9 | 10) { 29 } else { 0 };
+            let mirror = flags(format);
+            let waves = if has_waves(format) { 29 } else { 0 };
             for (at, byte) in bits[..record - waves].iter().enumerate() {
                 let left = if at == mirror.0 { mirror.1 } else { 0 };
                 assert_eq!(!byte, left, "format {format}: byte {at}");

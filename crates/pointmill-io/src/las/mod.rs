@@ -7,9 +7,10 @@
 //!
 //! The header, all variable length records and all extended records must be inside the file. The
 //! reader skips the data of these records, except for those that describe the compression of
-//! the points and the coordinate reference system.
+//! the points, extra bytes and the coordinate reference system.
 
 mod coordinates;
+mod extra;
 mod grid;
 mod header;
 mod layout;
@@ -33,7 +34,7 @@ pub(crate) use write::write_points;
 pub fn hush_decoder_panics() {}
 
 use crate::error::IoError;
-use crate::limits::Bounds;
+use crate::limits::{Bounds, MAX_COLUMNS};
 use crate::records::{Columns, Table, declared_records};
 use crate::rows::Rows;
 use crate::source::Source;
@@ -58,25 +59,28 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 /// Reads what follows the header.
 fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header) -> Result<Rows, IoError> {
     let records = vlr::read(window, &mut header, bounds.salvage)?;
-    let survey = Some(Arc::new(Survey::of(&header, &records)));
+    let mut columns = layout::columns(&header);
+    let known = layout::least_record(header.format).unwrap_or_default();
+    let (extra, lost) = extra::columns(&records.extra, known, header.record, MAX_COLUMNS.saturating_sub(columns.len()));
+    columns.extend(extra);
+    let mut survey = Survey { extra: lost, ..Survey::of(&header, &records) };
     let mut is_damaged = header.is_damaged;
-    let mut table = Table::new(Columns::new(window, bounds, layout::columns(&header), header.record)?);
+    let (at, bits) = layout::flags(header.format);
+    let mut table = Table::new(Columns::new(window, bounds, columns, header.record)?).watching(at, bits);
     if header.compressed {
-        let rows = compressed(window, bounds, &header, records, table)?;
-        return Ok(Rows { decimals: header.decimals(), bbox: header.bbox(), survey, ..rows });
+        let rows = compressed(window, bounds, &header, records, table, &mut survey.others)?;
+        return Ok(with_survey(rows, &header, survey));
     }
     let points = declared_records(window, bounds, &mut table, header.points)?;
-    let into_rows = |table: Table, rest, is_damaged| {
-        let rows =
-            Rows { decimals: header.decimals(), bbox: header.bbox(), survey: survey.clone(), ..table.into_rows(rest) };
-        rows.salvaged(points, header.points, is_damaged)
+    let into_rows = |table: Table, rest, is_damaged, survey| {
+        with_survey(table.into_rows(rest), &header, survey).salvaged(points, header.points, is_damaged)
     };
     if points < header.points {
-        return Ok(into_rows(table, 0, is_damaged));
+        return Ok(into_rows(table, 0, is_damaged, survey));
     }
     // The bytes have been read, so the product does not overflow.
     let end = header.offset + points * header.record as u64;
-    let rest = match vlr::read_extended(window, &header, end) {
+    let rest = match vlr::read_extended(window, &header, end, &mut survey.others) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => {
             is_damaged = true;
             0
@@ -85,7 +89,13 @@ fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header)
     };
     // What follows points whose records were left out is these records.
     let rest = if is_damaged { 0 } else { rest };
-    Ok(into_rows(table, rest, is_damaged))
+    Ok(into_rows(table, rest, is_damaged, survey))
+}
+
+/// The rows with what the file says of all its points.
+fn with_survey(rows: Rows, header: &Header, survey: Survey) -> Rows {
+    let survey = Some(Arc::new(Survey { flags: rows.watched, ..survey }));
+    Rows { decimals: header.decimals(), bbox: header.bbox(), survey, ..rows }
 }
 
 #[cfg(feature = "laz")]
@@ -95,12 +105,20 @@ fn compressed(
     header: &Header,
     records: Records,
     table: Table,
+    names: &mut Vec<String>,
 ) -> Result<Rows, IoError> {
-    laz::read_rows(window, bounds, header, records, table)
+    laz::read_rows(window, bounds, header, records, table, names)
 }
 
 #[cfg(not(feature = "laz"))]
-fn compressed(window: &mut Window<'_, '_>, _: &Bounds, _: &Header, _: Records, _: Table) -> Result<Rows, IoError> {
+fn compressed(
+    window: &mut Window<'_, '_>,
+    _: &Bounds,
+    _: &Header,
+    _: Records,
+    _: Table,
+    _: &mut Vec<String>,
+) -> Result<Rows, IoError> {
     let wanted = "points that are not compressed, or a build with the feature `laz`";
     Err(crate::fault::fault!(window, UnsupportedFormat, "point format", wanted, "LAZ"))
 }

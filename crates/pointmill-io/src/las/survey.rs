@@ -1,16 +1,19 @@
 //! What a LAS file says of all its points.
 
 use super::grid::Grid;
-use super::header::Header;
+use super::header::{Header, NEWEST_MINOR};
+use super::layout::has_waves;
 use super::vlr::{Record, Records};
 use crate::error::IoError;
 use crate::fault::bail;
+use crate::format::Format;
+use crate::warning::{SHOWN, Warning};
 use std::path::Path;
 use std::sync::Arc;
 
 /// What a LAS file says of all its points, so that they are written as they were: the coordinate
 /// reference system, the scale and the offset, the point format.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Survey {
     /// The records about the system, in order.
     pub(crate) crs: Vec<Record>,
@@ -20,12 +23,42 @@ pub struct Survey {
     pub(crate) format: Option<u8>,
     /// The bits of the global encoding.
     pub(crate) encoding: u16,
+    /// The minor version of the file; 0 of points of several.
+    pub(crate) minor: u8,
+    /// What is not kept: the user and number of records, bytes of each point that no record
+    /// describes, points with the flags of the scan direction or the edge of a flight line.
+    pub(crate) others: Vec<String>,
+    pub(crate) extra: usize,
+    pub(crate) flags: u64,
 }
 
 impl Survey {
+    /// As text, for another process.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("numbers and texts")
+    }
+
+    /// What [`Survey::to_text`] is of; `None` of another text.
+    pub fn from_text(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The coordinate reference system, as [`Scan::crs`](crate::Scan::crs).
+    pub fn crs(&self) -> Option<String> {
+        self.crs_name()
+    }
+
     pub(super) fn of(header: &Header, records: &Records) -> Self {
         let grid = Some(Grid { scale: header.scale, shift: header.shift });
-        Self { crs: records.crs.clone(), grid, format: Some(header.format), encoding: header.encoding }
+        Self {
+            crs: records.crs.clone(),
+            grid,
+            format: Some(header.format),
+            encoding: header.encoding,
+            minor: header.minor,
+            others: records.others.clone(),
+            ..Self::default()
+        }
     }
 
     /// What holds for the points of two files: they have one system.
@@ -44,7 +77,39 @@ impl Survey {
             format: self.format.filter(|format| other.format == Some(*format)),
             encoding: self.encoding & other.encoding,
             crs: self.crs.clone(),
+            // What each of the files lost was said of it.
+            ..Self::default()
         }))
+    }
+
+    /// What a file of a format does not keep of the points.
+    pub(crate) fn lost(&self, format: Format) -> Option<Warning> {
+        let mut parts = vec![];
+        if format == Format::Las {
+            if (1..NEWEST_MINOR).contains(&self.minor) || (self.minor == 0 && self.format.is_some()) {
+                parts.push(format!("version 1.{} (1.{NEWEST_MINOR} is written)", self.minor));
+            }
+        } else if !self.crs.is_empty() {
+            let name = self.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
+            parts.push(format!("the coordinate reference system{name}"));
+        }
+        if self.flags > 0 {
+            let points = if self.flags == 1 { "1 point".into() } else { format!("{} points", self.flags) };
+            parts.push(format!("scan_direction_flag and edge_of_flight_line ({points} with one set)"));
+        }
+        if self.format.is_some_and(has_waves) {
+            parts.push("wave packets".into());
+        }
+        if self.extra > 0 {
+            parts.push(format!("extra bytes that no record describes ({} a point)", self.extra));
+        }
+        if !self.others.is_empty() {
+            let shown = self.others.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if self.others.len() > SHOWN { ", ..." } else { "" };
+            let word = if self.others.len() == 1 { "record" } else { "records" };
+            parts.push(format!("{} {word} ({shown}{more})", self.others.len()));
+        }
+        (!parts.is_empty()).then_some(Warning::NotKept { parts })
     }
 
     /// The name of the system in WKT, or the EPSG code of the `GeoTIFF` keys.

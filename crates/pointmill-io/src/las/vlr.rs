@@ -1,6 +1,7 @@
 //! Variable length records before the points and extended records after them. A record is a head,
 //! which has the length of the data, and the data.
 
+use super::extra;
 use super::header::{EVLR_HEAD, Header, POINTS_THERE, VLR_HEAD};
 use crate::bytes::{u16_at, u64_at};
 use crate::error::{IoError, POINTS_BEFORE};
@@ -13,11 +14,14 @@ const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
 /// User id and record id of the record about the octree of a COPC file.
 const OCTREE: (&[u8], u16) = (b"copc", 1);
 
+/// Of the record with its pages.
+const OCTREE_PAGES: (&[u8], u16) = (b"copc", 1000);
+
 /// The user id of records about the coordinate reference system.
 pub(super) const CRS: &[u8] = b"LASF_Projection";
 
 /// A record about the coordinate reference system.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Record {
     /// The record id.
     pub(crate) id: u16,
@@ -49,6 +53,10 @@ pub(super) struct Records {
     pub(super) octree: Option<Vec<u8>>,
     /// About the coordinate reference system, in order.
     pub(super) crs: Vec<Record>,
+    /// About extra bytes.
+    pub(super) extra: Vec<u8>,
+    /// The user and the number of the others.
+    pub(super) others: Vec<String>,
 }
 
 /// Skips the records before the points. Returns the data of those about compression and the octree,
@@ -71,6 +79,8 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         let user = head[2..18].split(|&b| b == 0).next().unwrap_or_default();
         let kind = (user, u16_at(head, 18));
         let (about_packing, about_octree) = (kind == PACKING, kind == OCTREE);
+        let (about_extra, is_ours) = (kind == extra::RECORD, about_packing || about_octree || kind == OCTREE_PAGES);
+        let named = name(head);
         let crs = Record::is_crs(head).then(|| Record::new(head));
         let length = u16_at(head, 20);
         let room = room - VLR_HEAD as u64;
@@ -92,7 +102,13 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         } else if let Some(record) = crs {
             let taken = window.bytes(usize::from(length))?;
             records.crs.push(Record { data: window.at(&taken).to_vec(), ..record });
+        } else if about_extra && records.extra.is_empty() {
+            let taken = window.bytes(usize::from(length))?;
+            records.extra = window.at(&taken).to_vec();
         } else {
+            if !is_ours {
+                records.others.push(named);
+            }
             window.skip(u64::from(length))?;
         }
     }
@@ -107,9 +123,20 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
     Ok(records)
 }
 
+/// The user of a record and its number, from its head.
+fn name(head: &[u8]) -> String {
+    let user = head[2..18].split(|&b| b == 0).next().unwrap_or_default();
+    format!("{} {}", String::from_utf8_lossy(user), u16_at(head, 18))
+}
+
 /// Skips the extended records. The points end at `end`, where the window is. Returns the number of
-/// bytes that belong to no record.
-pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u64) -> Result<u64, IoError> {
+/// bytes that belong to no record, and adds the names of the records.
+pub(super) fn read_extended(
+    window: &mut Window<'_, '_>,
+    header: &Header,
+    end: u64,
+    names: &mut Vec<String>,
+) -> Result<u64, IoError> {
     if let Some((start, count)) = header.extended {
         if start < end {
             bail!(window, BadHeader, "start of extended records", "at least {end}, where the points end", start);
@@ -123,7 +150,11 @@ pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u
                 let found = format!("{} bytes", taken.len());
                 return Err(fault!(window, Truncated, (field("head")), wanted, found).salvageable(POINTS_BEFORE));
             }
-            let length = u64_at(window.at(&taken), 20);
+            let head = window.at(&taken);
+            let length = u64_at(head, 20);
+            if !head[2..].starts_with(OCTREE_PAGES.0) {
+                names.push(name(head));
+            }
             skip(window, length, &field("data"))?;
         }
     }

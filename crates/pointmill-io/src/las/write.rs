@@ -1,10 +1,11 @@
 //! Writes LAS 1.4 and, with the feature `laz`, compressed LAS (LAZ).
 
+use super::extra;
 use super::grid::{Grid, coordinate};
 use super::header::{Header, LEAST_1_4, MAGIC, VLR_HEAD};
-use super::layout::{columns, least_record};
+use super::layout::{MAX_EXTRA, columns, least_record};
 use super::survey::Survey;
-use super::vlr::CRS;
+use super::vlr::{CRS, Record};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::files::Place;
@@ -21,9 +22,6 @@ use std::path::Path;
 
 /// The formats for points of other files, of which the first that holds the columns is taken.
 const FORMATS: [u8; 7] = [0, 1, 2, 3, 6, 7, 8];
-/// User id and record id of the record about extra bytes, and its bytes for a column.
-const EXTRA: (&[u8], u16) = (b"LASF_Spec", 4);
-const EXTRA_BYTES: usize = 192;
 /// Bits of the global encoding that say nothing of waveforms, and the one of a system as WKT.
 const ENCODING: u16 = 0b1_1001;
 const WKT: u16 = 0b1_0000;
@@ -46,11 +44,15 @@ struct Records<'a> {
 pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
     cloud.check(to.path)?;
     let compressed = to.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("laz"));
+    let name = to.path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if name.ends_with(".copc.laz") {
+        bail!(to.path, UnsupportedFormat, "ending", ".laz without .copc; COPC is only read", ".copc.laz");
+    }
     if compressed && !cfg!(feature = "laz") {
         bail!(to.path, UnsupportedFormat, "format", "las, or a build with the feature `laz`", "laz");
     }
     let survey = cloud.survey.as_deref().cloned().unwrap_or_default();
-    let records = Records::new(cloud, to.path, &survey)?;
+    let records = Records::new(cloud, to.path, &survey, compressed)?;
     let head = records.head(&survey, compressed);
     write_to(&to, |out| {
         out.write_all(&head)?;
@@ -59,14 +61,18 @@ pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(),
 }
 
 impl<'a> Records<'a> {
-    fn new(cloud: &'a NamedPoints<'a>, path: &Path, survey: &Survey) -> Result<Self, IoError> {
+    fn new(cloud: &'a NamedPoints<'a>, path: &Path, survey: &Survey, compressed: bool) -> Result<Self, IoError> {
         let grid = Grid::of(cloud, path, survey.grid)?;
         let fields = |format| columns(&Header { format, ..Header::default() });
         let is_known = |name: &str| [3, 8].into_iter().flat_map(fields).any(|entry| entry.name == name);
         let (known, extra): (Vec<_>, Vec<_>) = (3..cloud.fields.len()).partition(|&j| is_known(&cloud.fields[j].name));
         let columns = cloud.columns(Long::Always);
         let more: usize = extra.iter().map(|&j| columns[j].dtype.bytes()).sum();
-        let most = usize::from(u16::MAX) / EXTRA_BYTES;
+        let most = usize::from(u16::MAX) / extra::EACH;
+        if compressed && more > MAX_EXTRA {
+            let wanted = format!("at most {MAX_EXTRA} in .laz; write .las or .ply, or fewer columns");
+            bail!(path, LimitExceeded, "bytes of columns that LAS does not know", wanted, more);
+        }
         if extra.len() > most {
             let wanted = format!("at most {most} that LAS does not know; write .ply, or fewer");
             bail!(path, LimitExceeded, "columns", wanted, (extra.len()));
@@ -101,7 +107,10 @@ impl<'a> Records<'a> {
                     let name = &entry.name;
                     let short = |v: f64| if f64::from(v as f32) == v { (v as f32).to_string() } else { v.to_string() };
                     let found = value.map_or_else(|| "a number that no f64 holds".into(), short);
-                    let wanted = format!("{}; scale or round the column, or write .ply", wanted(entry));
+                    let wanted = format!(
+                        "{}; write .ply, which holds any number, or scale or round the column first",
+                        wanted(entry)
+                    );
                     bail!(path, InvalidArgument, "`{name}` of point {i}", wanted, found);
                 }
             }
@@ -150,7 +159,7 @@ impl<'a> Records<'a> {
     fn head(&self, survey: &Survey, compressed: bool) -> Vec<u8> {
         let mut records: Vec<_> = survey.crs.iter().map(|crs| vlr((CRS, crs.id), &crs.data)).collect();
         if !self.extra.is_empty() {
-            records.push(vlr(EXTRA, &self.extra_bytes()));
+            records.push(vlr(extra::RECORD, &self.extra_bytes()));
         }
         #[cfg(feature = "laz")]
         if compressed {
@@ -159,8 +168,10 @@ impl<'a> Records<'a> {
             self.packing().write_to(&mut packing).ok();
             records.push(vlr((b"laszip encoded", 22204), &packing));
         }
-        let has_wkt = self.format >= 6 || survey.crs.iter().any(|crs| crs.id == super::vlr::Record::WKT);
-        let encoding = (survey.encoding & ENCODING & !WKT) | if has_wkt { WKT } else { 0 };
+        let has = |id| survey.crs.iter().any(|crs| crs.id == id);
+        // Of a file that has both, the one that counted counts.
+        let is_wkt = has(Record::WKT) && (survey.encoding & WKT != 0 || !has(Record::KEYS));
+        let encoding = (survey.encoding & ENCODING & !WKT) | if self.format >= 6 || is_wkt { WKT } else { 0 };
         let (n, [min, max]) = (self.cloud.points.len(), self.bounds());
         let returns = self.returns();
         let mut head = vec![0; LEAST_1_4];
@@ -224,20 +235,9 @@ impl<'a> Records<'a> {
     /// What the columns are that LAS does not know.
     fn extra_bytes(&self) -> Vec<u8> {
         let names = names::written(&self.cloud.fields, Format::Las);
-        let mut told = vec![0; EXTRA_BYTES * self.extra.len()];
-        for (to, &j) in told.chunks_exact_mut(EXTRA_BYTES).zip(&self.extra) {
-            to[2] = match self.columns[j].dtype {
-                Dtype::U8 => 1,
-                Dtype::I8 => 2,
-                Dtype::U16 => 3,
-                Dtype::I16 => 4,
-                Dtype::U32 => 5,
-                Dtype::I32 => 6,
-                Dtype::U64 => 7,
-                Dtype::I64 => 8,
-                Dtype::F64 => 10,
-                _ => 9, // f32
-            };
+        let mut told = vec![0; extra::EACH * self.extra.len()];
+        for (to, &j) in told.chunks_exact_mut(extra::EACH).zip(&self.extra) {
+            to[2] = extra::number_of(self.columns[j].dtype).unwrap_or(9); // f32
             to[4..4 + names[j].len()].copy_from_slice(names[j].as_bytes());
         }
         told
@@ -305,7 +305,9 @@ fn put(entry: &Entry, v: f64, record: &mut [u8]) -> bool {
     match entry.coding {
         Coding::Bits { lowest, .. } => record[at] |= bytes[0] << lowest,
         Coding::Scaled { .. } => record[at..at + 2].copy_from_slice(&bytes[..2]),
-        Coding::Plain => record[at..at + entry.dtype.bytes()].copy_from_slice(&bytes[..entry.dtype.bytes()]),
+        Coding::Plain | Coding::Linear { .. } => {
+            record[at..at + entry.dtype.bytes()].copy_from_slice(&bytes[..entry.dtype.bytes()])
+        }
     }
     true
 }
@@ -315,6 +317,7 @@ fn range(entry: &Entry) -> Option<(i128, i128)> {
     match entry.coding {
         Coding::Plain => whole_range(entry.dtype),
         Coding::Bits { count, .. } => Some((0, (1 << count) - 1)),
+        Coding::Linear { .. } => None,
         Coding::Scaled { .. } => whole_range(Dtype::I16),
     }
 }

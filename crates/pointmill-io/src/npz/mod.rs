@@ -11,6 +11,7 @@ use crate::files::write_to;
 use crate::files::{Destination, Place};
 use crate::files::{open_at, open_named};
 use crate::limits::{Bounds, Limits};
+use crate::memory::refused;
 use crate::named_points::NamedPoints;
 use crate::npy;
 use crate::read::ReadOptions;
@@ -283,7 +284,7 @@ fn with_arrays<T>(
     let (n, columns) = (cloud.points.len(), cloud.points.columns());
     let mut arrays = vec![(POINTS, ArrayView::f32(&[n, columns], cloud.points.data()))];
     arrays.extend(cloud.xyz_f64.map(|xyz| (XYZ_F64, ArrayView::f64(&[n, 3], xyz))));
-    let wide = wide::arrays(cloud);
+    let wide = wide::arrays(cloud).map_err(refused(path, n, 2))?;
     arrays.extend(wide.iter().map(|(name, array)| (&**name, array.view())));
     arrays.extend((cloud.origin != [0.0; 3]).then(|| (ORIGIN, ArrayView::f64(&[3], &cloud.origin))));
     take(&arrays)
@@ -319,7 +320,8 @@ pub(crate) fn read_rows(
     if let Some((index, name)) = origin {
         let origin = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
         origin.expect_shape(&[Some(3)])?;
-        rows.move_to_zero(finite_origin(path, origin.as_f64()?)?);
+        let (count, origin) = (rows.len(), finite_origin(path, origin.as_f64()?)?);
+        rows.move_to_zero(origin).map_err(refused(path, count, 6))?;
     }
     Ok(rows)
 }

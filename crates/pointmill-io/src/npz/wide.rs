@@ -1,33 +1,37 @@
 //! Columns in full, in arrays beside the points.
 
 use crate::array::{Array, ArrayData};
-use crate::named_points::{Long, NamedPoints};
+use crate::field::Field;
+use crate::memory::collect;
+use crate::named_points::{Column, Long, NamedPoints};
 use crate::rows::Rows;
 use crate::values::Raw;
 use crate::wide_column::WideColumn;
 use pointmill_core::array::Dtype;
+use std::collections::TryReserveError;
 
 /// What stands behind the name of the column.
 const ENDINGS: [(&str, Dtype); 3] = [("_f64", Dtype::F64), ("_i64", Dtype::I64), ("_u64", Dtype::U64)];
 
 /// The arrays of the columns that `points` does not hold.
-pub(super) fn arrays(cloud: &NamedPoints<'_>) -> Vec<(String, Array)> {
+pub(super) fn arrays(cloud: &NamedPoints<'_>) -> Result<Vec<(String, Array)>, TryReserveError> {
     let columns = cloud.columns(Long::Always);
     let wide =
         columns.iter().zip(cloud.fields.iter()).filter_map(|(column, field)| Some((column, column.wide?, field)));
-    wide.filter_map(|(column, wide, field)| {
+    let array = |(column, wide, field): (&Column<'_>, &WideColumn, &Field)| {
         let rows = 0..wide.len();
         let (ending, data) = match column.dtype {
-            Dtype::I32 | Dtype::I64 => ("_i64", ArrayData::I64(rows.map(|i| wide.whole(i) as i64).collect())),
-            Dtype::U32 | Dtype::U64 => ("_u64", ArrayData::U64(rows.map(|i| wide.whole(i) as u64).collect())),
-            _ => ("_f64", ArrayData::F64(wide.to_vec())),
+            Dtype::I32 | Dtype::I64 => ("_i64", ArrayData::I64(collect(rows.map(|i| wide.whole(i) as i64))?)),
+            Dtype::U32 | Dtype::U64 => ("_u64", ArrayData::U64(collect(rows.map(|i| wide.whole(i) as u64))?)),
+            _ => ("_f64", ArrayData::F64(collect(rows.map(|i| wide.double(i)))?)),
         };
         // A column of no name, or of one that means something else.
         let is_free = !field.name.is_empty() && field.name != "xyz" && !field.name.contains('\0');
         let name = if is_free { field.name.clone() } else { format!("column{}", wide.column) };
-        Some((name + ending, Array::new(vec![wide.len()], data).ok()?))
-    })
-    .collect()
+        let array = Array::new(vec![wide.len()], data).expect("a shape of all values");
+        Ok((name + ending, array))
+    };
+    wide.map(array).collect()
 }
 
 /// The name of the column that an array has in full.

@@ -8,6 +8,7 @@ use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 
 /// The longest record. A window must hold one.
 pub(crate) const MAX_RECORD: usize = 64 << 10;
@@ -37,6 +38,8 @@ pub(crate) enum Coding {
     Plain,
     /// A whole number of 32 bits, or of 16 if `is_short`, times `scale` plus `shift`.
     Scaled { is_short: bool, scale: f64, shift: f64 },
+    /// A number of a type, times `scale` plus `shift`.
+    Linear { from: Dtype, scale: f64, shift: f64 },
     /// `count` bits of a byte, of which `lowest` is the first.
     Bits { lowest: u8, count: u8 },
 }
@@ -61,6 +64,20 @@ impl Entry {
             let name = if count == 1 { name.into() } else { format!("{name}_{i}") };
             Self { field: field.clone(), within: i * dtype.bytes(), ..Self::new(name, dtype, token + i, 0) }
         })
+    }
+}
+
+/// Bits of a byte of each record that no column has, to be counted where one is set.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(super) byte: Entry,
+    pub(super) bits: u8,
+    pub(super) count: AtomicU64,
+}
+
+impl Watch {
+    pub(crate) fn new(at: usize, bits: u8) -> Self {
+        Self { byte: Entry::new("", Dtype::U8, 0, at), bits, count: AtomicU64::default() }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Values of columns as they lie in a file, into rows.
 
-use super::columns::{Coding, Entry};
+use super::columns::{Coding, Entry, Watch};
 use crate::threads::take_first;
 use crate::values::Raw;
-use crate::wide_column::less;
+use crate::wide_column::{FAR, change, is_long, less, rest_of};
 use pointmill_core::array::Dtype;
 use pointmill_core::half::f32_from_f16_bits;
 use std::ops::Range;
@@ -96,6 +96,8 @@ pub(crate) struct Part<'p> {
     pub(crate) exact: Option<&'p mut [[f64; 3]]>,
     /// The columns behind z whose types hold more than an `f32` does.
     pub(crate) wide: Vec<WidePart<'p>>,
+    /// Bits that are counted.
+    pub(crate) watch: Option<&'p Watch>,
 }
 
 /// The rows of a column in full, to be filled.
@@ -105,6 +107,8 @@ pub(crate) struct WidePart<'p> {
     /// What is subtracted from whole numbers.
     pub(crate) first: Option<i128>,
     pub(crate) values: &'p mut [f64],
+    /// What these leave, of a type of whole numbers of 64 bits.
+    pub(crate) rest: Option<&'p mut [i16]>,
     /// The bits of the most that a value changed in the cast to `f32`; those of positive numbers
     /// are in their order.
     pub(crate) change: &'p AtomicU64,
@@ -113,7 +117,8 @@ pub(crate) struct WidePart<'p> {
 impl<'p> WidePart<'p> {
     /// Takes the first rows off the part.
     pub(super) fn next(&mut self, rows: usize) -> Self {
-        Self { values: take_first(&mut self.values, rows), ..*self }
+        let rest = self.rest.as_mut().map(|rest| take_first(rest, rows));
+        Self { values: take_first(&mut self.values, rows), rest, ..*self }
     }
 }
 
@@ -131,6 +136,7 @@ impl<'p> Part<'p> {
             data: take_first(&mut self.data, rows * self.entries.len()),
             exact: self.exact.as_mut().map(|exact| take_first(exact, rows)),
             wide: self.wide.iter_mut().map(|wide| wide.next(rows)).collect(),
+            watch: self.watch,
         }
     }
 
@@ -166,6 +172,14 @@ impl<'p> Part<'p> {
                     (Coding::Scaled { scale, shift, .. }, _) => {
                         self.put(rows.clone(), j, values, |v: i16| both(f64::from(v) * scale + shift));
                     }
+                    (Coding::Linear { from, scale, shift }, _) => {
+                        macro_rules! linear {
+                            ($type:ty) => {
+                                self.put_linear::<$type>(rows.clone(), j, values, [scale, shift])
+                            };
+                        }
+                        with_type!(from, linear);
+                    }
                     (Coding::Bits { lowest, count }, _) => {
                         self.put(rows.clone(), j, values, |v: u8| {
                             both(f64::from(v >> lowest & (u8::MAX >> (8 - count))))
@@ -173,6 +187,11 @@ impl<'p> Part<'p> {
                     }
                 }
                 self.blank(rows.clone(), j, there(j));
+            }
+            if let Some(watch) = self.watch {
+                let bytes = values(usize::MAX, &watch.byte).values::<u8>(from).take(rows.len());
+                let count = bytes.filter(|byte| byte & watch.bits != 0).count();
+                watch.count.fetch_add(count as u64, Ordering::Relaxed);
             }
         }
     }
@@ -194,7 +213,24 @@ impl<'p> Part<'p> {
                 *to = less(wide.first, v);
                 change = T::change(change, v);
             });
+            let is_far = is_long::<T>() && wide.values[rows.clone()].iter().any(|v| v.abs() >= FAR);
+            if let Some(rest) = wide.rest.as_mut().filter(|_| is_far) {
+                rest[rows.clone()].iter_mut().zip(values()).for_each(|(to, v)| *to = rest_of(wide.first, v));
+            }
             wide.change.fetch_max(change.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// Fills a column behind z with numbers that are scaled.
+    fn put_linear<T: Raw>(&mut self, rows: Range<usize>, j: usize, from: Strided<'_>, [scale, shift]: [f64; 2]) {
+        let width = self.entries.len();
+        let values = || from.values::<T>(rows.start).map(|v| v.to_f64() * scale + shift);
+        let data = self.data[rows.start * width..rows.end * width].chunks_exact_mut(width);
+        data.zip(values()).for_each(|(row, v)| row[j] = v as f32);
+        if let Some(wide) = self.wide.iter_mut().find(|wide| wide.column == j) {
+            wide.values[rows.clone()].iter_mut().zip(values()).for_each(|(to, v)| *to = v);
+            let most = values().take(rows.len()).fold(0.0, |most, v| change(most, v as f32, v));
+            wide.change.fetch_max(most.to_bits(), Ordering::Relaxed);
         }
     }
 
@@ -211,6 +247,9 @@ impl<'p> Part<'p> {
             }
             if let Some(wide) = self.wide.iter_mut().find(|wide| wide.column == j) {
                 wide.values[row] = f64::NAN;
+                if let Some(rest) = &mut wide.rest {
+                    rest[row] = 0;
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Rows as they come.
 
-use super::columns::{Columns, Entry};
+use super::columns::{Coding, Columns, Entry, Watch};
 use super::fill::{Order, Part, Strided, WidePart};
 use super::numbers::{no_number, number, split};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
@@ -33,6 +33,7 @@ pub(crate) struct Table {
     counted: usize,
     /// Values of text that are words for none.
     missing: u64,
+    watch: Option<Watch>,
 }
 
 impl Table {
@@ -41,7 +42,12 @@ impl Table {
         let exact = (0..3).any(|j| is_wide(&j)).then(Vec::new);
         let wide: Vec<_> = (3..columns.entries.len()).filter(is_wide).map(WideColumn::of).collect();
         let changes = wide.iter().map(|_| AtomicU64::default()).collect();
-        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0 }
+        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0, watch: None }
+    }
+
+    /// Counts the records with one of these bits of a byte, which no column has.
+    pub(crate) fn watching(self, at: usize, bits: u8) -> Self {
+        Self { watch: Some(Watch::new(at, bits)), ..self }
     }
 
     fn width(&self) -> usize {
@@ -72,13 +78,19 @@ impl Table {
         }
         take(&mut self.data, rows.saturating_mul(self.columns.entries.len()), exactly)?;
         self.exact.as_mut().map_or(Ok(()), |exact| take(exact, rows.saturating_mul(3), exactly))?;
-        self.wide.iter_mut().try_for_each(|wide| take(wide.room(), rows, exactly))
+        self.wide.iter_mut().try_for_each(|wide| {
+            if is_long(&self.columns.entries[wide.column]) {
+                take(&mut wide.rest, rows, exactly)?;
+            }
+            take(wide.room(), rows, exactly)
+        })
     }
 
     /// Bytes of so many rows.
     fn bytes(&self, rows: usize) -> usize {
         let exact = if self.exact.is_some() { 24 } else { 0 };
-        rows.saturating_mul(4 * self.width() + exact + 8 * self.wide.len())
+        let long = self.wide.iter().filter(|wide| is_long(&self.columns.entries[wide.column])).count();
+        rows.saturating_mul(4 * self.width() + exact + 8 * self.wide.len() + 2 * long)
     }
 
     /// Counts the memory of so many rows in all, if it was not yet.
@@ -99,7 +111,10 @@ impl Table {
     ) -> Result<(), IoError> {
         let shape = (count, self.columns.record);
         let values = |_: usize, entry: &Entry| Strided::of(bytes, entry, order, shape, big_endian);
-        let whole = |j: usize, entry: &Entry| Ok(values(j, entry).first_whole(entry.dtype));
+        let whole = |j: usize, entry: &Entry| match entry.coding {
+            Coding::Linear { .. } => Ok(None),
+            _ => Ok(values(j, entry).first_whole(entry.dtype)),
+        };
         self.extend(window, &[count], whole)?.for_each(|mut part| part.fill(values, |_| &[]));
         Ok(())
     }
@@ -117,7 +132,7 @@ impl Table {
         self.count(window, all)?;
         let refused = self.bytes(all);
         let refused = |_| window.source().out_of_memory(refused);
-        let Self { columns: Columns { entries, .. }, data, exact, wide, changes, .. } = self;
+        let Self { columns: Columns { entries, .. }, data, exact, wide, changes, watch, .. } = self;
         for wide in &mut *wide {
             let column = wide.column;
             wide.begin(whole(column, &entries[column])?);
@@ -126,15 +141,17 @@ impl Table {
         let mut exact = exact.as_mut().map(|exact| zeros(exact, 3 * more)).transpose().map_err(refused)?;
         let wide = wide.iter_mut().zip(&*changes).map(|(wide, change)| {
             let (column, first) = (wide.column, wide.first);
-            zeros(wide.room(), more).map(|values| WidePart { column, first, values, change })
+            let rest = is_long(&entries[column]).then(|| zeros(&mut wide.rest, more)).transpose()?;
+            zeros(&mut wide.values, more).map(|values| WidePart { column, first, values, rest, change })
         });
         let mut wide = wide.collect::<Result<Vec<_>, _>>().map_err(refused)?;
-        let entries = &entries[..];
+        let (entries, watch) = (&entries[..], watch.as_ref());
         Ok(rows.iter().map(move |&rows| Part {
             entries,
             data: take_first(&mut data, rows * width),
             exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
             wide: wide.iter_mut().map(|wide| wide.next(rows)).collect(),
+            watch,
         }))
     }
 
@@ -215,12 +232,11 @@ impl Table {
         Ok(())
     }
 
-    /// Leaves out some parts of so many rows each, of a table without columns of whole numbers in
-    /// full; `wrong` has their places, in order.
+    /// Leaves out some parts of so many rows each; `wrong` has their places, in order.
     #[cfg(feature = "laz")]
     pub(crate) fn leave_out(&mut self, rows: &[usize], wrong: &[usize]) {
         use crate::rows::retain_rows;
-        use std::{iter, mem};
+        use std::iter;
         if wrong.is_empty() {
             return;
         }
@@ -229,9 +245,9 @@ impl Table {
         retain_rows(&mut self.data, &kept);
         self.exact.iter_mut().for_each(|exact| retain_rows(exact, &kept));
         for (wide, change) in self.wide.iter_mut().zip(&mut self.changes) {
-            retain_rows(wide.room(), &kept);
+            wide.retain(&kept);
             // What the rows that are left out changed does not count.
-            (*wide, *change) = (WideColumn::new(wide.column, mem::take(wide.room())), AtomicU64::default());
+            (*wide, *change) = (wide.again(), AtomicU64::default());
         }
     }
 
@@ -270,11 +286,20 @@ impl Table {
         }
         for (wide, change) in self.wide.iter_mut().zip(self.changes) {
             wide.change = wide.change.max(f64::from_bits(change.into_inner()));
+            if wide.rest.iter().all(|rest| *rest == 0) {
+                wide.rest = vec![];
+            }
         }
         let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
         let rows = Rows::new(fields.collect(), self.data);
-        Rows { xyz_f64: self.exact, wide: self.wide, warnings, ..rows }
+        let watched = self.watch.map_or(0, |watch| watch.count.into_inner());
+        Rows { xyz_f64: self.exact, wide: self.wide, warnings, watched, ..rows }
     }
+}
+
+/// Whether a column has whole numbers that an `f64` does not hold.
+fn is_long(entry: &Entry) -> bool {
+    matches!(entry.dtype, Dtype::I64 | Dtype::U64)
 }
 
 /// The error for a file with fewer bytes than its points need.

@@ -1,11 +1,15 @@
 //! Some of the points of a scan, and means of them.
 
 use super::Scan;
+use crate::error::IoError;
+use crate::memory::{collect, extend, push, refused};
 use crate::region::Region;
 use crate::warning::Warning;
 use crate::wide_column::WideColumn;
 use pointmill_core::PointCloud;
 use pointmill_core::array::Dtype;
+use std::collections::TryReserveError;
+use std::path::Path;
 use std::sync::Arc;
 
 impl Scan {
@@ -14,34 +18,47 @@ impl Scan {
     /// ```
     /// use pointmill_core::PointCloud;
     /// let scan = pointmill_io::Scan::from(PointCloud::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3)?);
-    /// assert_eq!(scan.select(&[1]).cloud.data(), [4.0, 5.0, 6.0]);
-    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// assert_eq!(scan.select(&[1])?.cloud.data(), [4.0, 5.0, 6.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// Memory that the system refuses.
     ///
     /// # Panics
     /// A number that is not below the number of points.
-    #[must_use]
-    pub fn select(&self, rows: &[u32]) -> Self {
+    pub fn select(&self, rows: &[u32]) -> Result<Self, IoError> {
+        self.try_select(rows).map_err(self.refused(rows.len()))
+    }
+
+    fn try_select(&self, rows: &[u32]) -> Result<Self, TryReserveError> {
         let (points, origin) = (self.cloud.points(), self.cloud.origin());
-        let mut data = Vec::with_capacity(rows.len() * points.columns());
-        rows.iter().for_each(|&row| data.extend_from_slice(points.row(row as usize)));
+        let values = rows.iter().flat_map(|&row| points.row(row as usize).iter().copied());
+        let mut data = Vec::new();
+        extend(&mut data, rows.len() * points.columns(), values)?;
         let cloud = PointCloud::new(data, points.columns()).expect("rows as wide as before").with_origin(origin);
-        let exact = |xyz: &Vec<f64>| rows.iter().flat_map(|&row| xyz.as_chunks::<3>().0[row as usize]).collect();
-        let wide = self.wide.iter().map(|wide| {
-            let values = rows.iter().map(|&row| wide.values[row as usize]).collect();
-            Arc::new(WideColumn { values, column: wide.column, first: wide.first, change: wide.change })
+        let xyz_f64 = self.xyz_f64.as_ref().map(|xyz| {
+            let mut exact = Vec::new();
+            let points = rows.iter().flat_map(|&row| xyz.as_chunks::<3>().0[row as usize]);
+            extend(&mut exact, 3 * rows.len(), points).map(|()| exact)
         });
+        let wide = self.wide.iter().map(|wide| wide.select(rows).map(Arc::new));
         let counts = |w: &Warning| matches!(w, Warning::NonFinite { .. } | Warning::NoFinitePoint { .. });
-        Self {
+        Ok(Self {
             cloud,
             format: self.format,
             fields: self.fields.clone(),
-            xyz_f64: self.xyz_f64.as_ref().map(exact),
+            xyz_f64: xyz_f64.transpose()?,
             warnings: self.warnings.iter().filter(|w| !counts(w)).cloned().collect(),
-            wide: wide.collect(),
+            wide: wide.collect::<Result<_, _>>()?,
             decimals: self.decimals,
             survey: self.survey.clone(),
-        }
+        })
+    }
+
+    /// The error for memory that is refused.
+    fn refused<E>(&self, rows: usize) -> impl Fn(E) -> IoError {
+        refused(Path::new("points"), rows, self.cloud.columns())
     }
 
     /// The points in a region, in order and with every bit. `zero` is where zero of the region's
@@ -52,13 +69,17 @@ impl Scan {
     /// use pointmill_io::{Region, Scan};
     /// let scan = Scan::from(PointCloud::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3)?);
     /// let region = Region { bounds: Some([0.0, 0.0, 0.0, 1.0, 2.0, 3.0]), ..Region::default() };
-    /// assert_eq!(scan.crop(&region, [3.0; 3]).cloud.data(), [4.0, 5.0, 6.0]);
-    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// assert_eq!(scan.crop(&region, [3.0; 3])?.cloud.data(), [4.0, 5.0, 6.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
-    pub fn crop(&self, region: &Region, zero: [f64; 3]) -> Self {
+    ///
+    /// # Errors
+    /// Memory that the system refuses.
+    pub fn crop(&self, region: &Region, zero: [f64; 3]) -> Result<Self, IoError> {
         let is_inside = |p: [f64; 3]| region.contains([0, 1, 2].map(|axis| p[axis] - zero[axis]));
-        let rows: Vec<_> = (0..).zip(self.iter_xyz()).filter(|(_, p)| is_inside(*p)).map(|(row, _)| row).collect();
+        let mut rows = Vec::new();
+        let mut inside = (0..).zip(self.iter_xyz()).filter(|(_, p)| is_inside(*p)).map(|(row, _)| row);
+        inside.try_for_each(|row| push(&mut rows, row)).map_err(self.refused(self.cloud.len()))?;
         self.select(&rows)
     }
 
@@ -73,13 +94,18 @@ impl Scan {
     /// **Arithmetic**: coordinates are those of `means`; columns that an `f32` does not hold are
     /// added in `f64` in the order of the list, and divided once.
     ///
+    /// # Errors
+    /// Memory that the system refuses.
+    ///
     /// # Panics
     /// Arrays of other lengths.
-    #[must_use]
-    pub fn with_means(&self, means: &[f32], lists: [&[u32]; 2]) -> Self {
-        let [splits, indices] = lists;
+    pub fn with_means(&self, means: &[f32], lists: [&[u32]; 2]) -> Result<Self, IoError> {
+        self.try_with_means(means, lists).map_err(self.refused(lists[0].len()))
+    }
+
+    fn try_with_means(&self, means: &[f32], [splits, indices]: [&[u32]; 2]) -> Result<Self, TryReserveError> {
         let spans = || splits.windows(2).map(|span| &indices[span[0] as usize..span[1] as usize]);
-        let mut scan = self.select(&spans().map(|list| list[0]).collect::<Vec<_>>());
+        let mut scan = self.try_select(&collect(spans().map(|list| list[0]))?)?;
         let columns = scan.cloud.columns();
         let averaged: Vec<_> = (0..columns)
             .filter(|&j| j < 3 || matches!(self.fields[j].dtype, Dtype::F16 | Dtype::F32 | Dtype::F64))
@@ -89,17 +115,20 @@ impl Scan {
         }
         let origin = scan.cloud.origin();
         let global = |p: [f32; 3]| [0, 1, 2].map(|axis| origin[axis] + f64::from(p[axis]));
-        scan.xyz_f64 = self.xyz_f64.as_ref().map(|_| scan.cloud.points().iter_xyz().flat_map(global).collect());
+        if let Some(exact) = &mut scan.xyz_f64 {
+            let means = scan.cloud.points().iter_xyz().map(global);
+            exact.as_chunks_mut().0.iter_mut().zip(means).for_each(|(to, mean): (&mut [f64; 3], _)| *to = mean);
+        }
         scan.decimals = None;
         for (to, from) in scan.wide.iter_mut().zip(&self.wide).filter(|(to, _)| averaged.contains(&to.column)) {
             let mean = |list: &[u32]| list.iter().map(|&i| from.double(i as usize)).sum::<f64>() / list.len() as f64;
-            let wide = WideColumn::new(to.column, spans().map(mean).collect());
+            let wide = WideColumn::new(to.column, collect(spans().map(mean))?);
             for (row, mean) in scan.cloud.rows_mut().zip(&wide.values) {
                 row[wide.column] = *mean as f32;
             }
             *to = wide.into();
         }
-        scan
+        Ok(scan)
     }
 }
 
@@ -128,19 +157,19 @@ mod tests {
         let scan = read(&path, &ReadOptions { origin, ..ReadOptions::default() }).unwrap();
         let times_of = |scan: &Scan| scan.wide().map(|wide| wide.to_vec()).collect::<Vec<_>>();
 
-        let last = scan.select(&[2, 0]);
+        let last = scan.select(&[2, 0]).unwrap();
         assert_eq!(last.xyz(), [[691_700.0, 5_335_800.0, 500.0], [691_764.1, 5_335_880.1, 520.1]]);
         assert_eq!(times_of(&last), [[times[2], times[0]]]);
         assert_eq!((last.cloud.points().row(0)[3], last.format), (9.0, Format::Ply));
 
         let local = |i: usize, j: usize| scan.cloud.points().row(i)[j];
         let mean: Vec<f32> = (0..6).map(|j| (local(0, j) + local(1, j)) / 2.0).collect();
-        let means = scan.with_means(&[&mean, scan.cloud.points().row(2)].concat(), [&[0, 2, 3], &[0, 1, 2]]);
+        let means = scan.with_means(&[&mean, scan.cloud.points().row(2)].concat(), [&[0, 2, 3], &[0, 1, 2]]).unwrap();
         let point = means.xyz()[0];
         assert!((point[0] - 691_764.6).abs() < 1e-4 && (point[2] - 520.6).abs() < 1e-4, "{point:?}");
         // The class of the first point, the mean of times and amplitudes.
         assert_eq!((means.cloud.points().row(0)[3], means.cloud.points().row(0)[5]), (2.0, 0.25));
         assert_eq!(times_of(&means), [[300_000_000.5, 300_000_009.5]]);
-        assert!(scan.select(&[]).cloud.is_empty());
+        assert!(scan.select(&[]).unwrap().cloud.is_empty());
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn read_rows(
     header: &Header,
     records: Records,
     mut table: Table,
+    names: &mut Vec<String>,
 ) -> Result<Rows, IoError> {
     let Some(packing) = records.packing else {
         let wanted = "one of `laszip encoded`, 22204, about compression";
@@ -82,7 +83,7 @@ pub(super) fn read_rows(
     let several = chunks.entries.len() > 1;
     let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut table)
         .map_err(|e| if several && e.is_damage() { e.salvageable(WHOLE_CHUNKS) } else { e })?;
-    match extended(window, header, &bytes, chunks.end) {
+    match extended(window, header, &bytes, chunks.end, names) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => is_damaged = true,
         done => done?,
     }
@@ -120,12 +121,18 @@ fn decode(
 
 /// Checks the extended records, if there are any. They start after the chunks, in bytes that the
 /// window has already returned.
-fn extended(window: &Window<'_, '_>, header: &Header, bytes: &[u8], end: usize) -> Result<(), IoError> {
+fn extended(
+    window: &Window<'_, '_>,
+    header: &Header,
+    bytes: &[u8],
+    end: usize,
+    names: &mut Vec<String>,
+) -> Result<(), IoError> {
     if header.extended.is_none() {
         return Ok(());
     }
     let mut behind = &bytes[end..];
     let (start, left) = (header.offset + end as u64, behind.len() as u64);
     let mut source = Source::new(window.source().path, &mut behind, Some(left)).starting(start);
-    vlr::read_extended(&mut Window::new(&mut source), header, start).map(drop)
+    vlr::read_extended(&mut Window::new(&mut source), header, start, names).map(drop)
 }

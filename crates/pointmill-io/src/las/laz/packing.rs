@@ -4,7 +4,7 @@ use crate::bytes::{u16_at, u32_at};
 use crate::error::IoError;
 use crate::fault::{Within, bail, fault};
 use crate::las::header::Header;
-use crate::las::layout::least_record;
+use crate::las::layout::{MAX_EXTRA, least_record};
 use crate::window::Window;
 use laz::{LazItem, LazVlr};
 
@@ -16,10 +16,6 @@ pub(super) const NO_CODE: [u8; 4] = [0xff; 4];
 /// Sizes in bytes: before the items, and of an item.
 const HEAD: usize = 34;
 const ITEM: usize = 6;
-
-/// Maximum number of extra bytes of a point. Each extra byte has its own models of some kilobytes,
-/// which every chunk creates again.
-const MAX_EXTRA: usize = 512;
 
 /// Items of a point: the number of the type, and the size in bytes.
 const POINT_10: (u16, usize) = (6, 20);

@@ -6,6 +6,7 @@ use super::table::Chunk;
 use crate::error::IoError;
 use crate::records::{Entry, Order, Part, Strided, Table};
 use crate::threads::on_threads;
+use crate::values::whole_range;
 use crate::window::Window;
 
 /// Decodes the chunks into the rows. Of several errors it returns that of the first chunk. If
@@ -20,7 +21,9 @@ pub(super) fn read(
 ) -> Result<u64, IoError> {
     let (at, record) = (window.here(), packing.record);
     let rows: Vec<_> = chunks.iter().map(|chunk| usize::try_from(chunk.points).unwrap_or(usize::MAX)).collect();
-    let items = table.extend(window, &rows, |_, _| Ok(None))?.zip(chunks).enumerate().collect();
+    // Of whole numbers nothing is subtracted, since chunks come in any order.
+    let zero = |_: usize, entry: &Entry| Ok(whole_range(entry.dtype).map(|_| 0));
+    let items = table.extend(window, &rows, zero)?.zip(chunks).enumerate().collect();
     let done = on_threads(items, |(i, (mut part, chunk)): (usize, (Part<'_>, &Chunk))| {
         let fill = |records: &[u8]| {
             let shape = (records.len() / record, record);

@@ -1,14 +1,20 @@
 //! Polygons in the plane of x and y, and their text files.
 
+mod slabs;
+
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::files::open_named;
 use crate::window::{UTF16, is_utf16};
+use slabs::{Slabs, is_right};
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
 /// The most corners: each pair of edges is compared.
 const MOST_CORNERS: usize = 10_000;
+/// The farthest corner, in metres: products of farther ones do not decide where a point is.
+const FARTHEST: f64 = 1e12;
 /// The most bytes of a file.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -24,11 +30,23 @@ const MOST_BYTES: u64 = 1 << 20;
 /// assert!(square.contains([1.0, 1.0]) && square.contains([0.0, 0.0]) && !square.contains([2.0, 1.0]));
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Polygon {
     corners: Vec<[f64; 2]>,
     min: [f64; 2],
     max: [f64; 2],
+    /// The edges by y, where they are many.
+    slabs: Option<Slabs>,
+}
+
+/// Two corners.
+type Edge = [[f64; 2]; 2];
+
+impl fmt::Debug for Polygon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { corners, min, max, slabs: _ } = self;
+        f.debug_struct("Polygon").field("corners", corners).field("min", min).field("max", max).finish()
+    }
 }
 
 impl Polygon {
@@ -36,7 +54,7 @@ impl Polygon {
     /// first one again.
     ///
     /// # Errors
-    /// A corner that is not finite, less than 3 or more than 10,000 corners, and edges that meet
+    /// A corner that is not finite or farther than 1e12 m, less than 3 or more than 10,000 corners, and edges that meet
     /// elsewhere than in the corner between them.
     pub fn new(name: impl AsRef<Path>, mut corners: Vec<[f64; 2]>) -> Result<Self, IoError> {
         let name = name.as_ref();
@@ -55,6 +73,11 @@ impl Polygon {
             let [x, y] = corners[i];
             bail!(name, BadValue, "corner {i}", "finite numbers", "{x}, {y}");
         }
+        if let Some(i) = corners.iter().position(|corner| !corner.iter().all(|v| v.abs() <= FARTHEST)) {
+            let [x, y] = corners[i];
+            let wanted = format!("at most {FARTHEST:e} m from zero, beyond which a crop needs no polygon");
+            bail!(name, BadValue, "corner {i}", wanted, "{x:e}, {y:e}");
+        }
         if let Some([a, b]) = crossing(&corners) {
             let [i, j] = [a, b].map(|i| {
                 let [[x, y], [u, v]] = edge(&corners, i);
@@ -65,7 +88,8 @@ impl Polygon {
         let bound = |best: fn(f64, f64) -> f64| {
             [0, 1].map(|axis| corners.iter().map(|corner| corner[axis]).reduce(best).unwrap_or_default())
         };
-        Ok(Self { min: bound(f64::min), max: bound(f64::max), corners })
+        let slabs = Slabs::new((0..found).map(|i| upwards(edge(&corners, i))));
+        Ok(Self { min: bound(f64::min), max: bound(f64::max), corners, slabs })
     }
 
     /// Reads a text file: a line with x and y for each corner, with blanks, tabs, commas or
@@ -110,18 +134,26 @@ impl Polygon {
     /// Whether a point is inside.
     pub fn contains(&self, [x, y]: [f64; 2]) -> bool {
         let is_near = x >= self.min[0] && x <= self.max[0] && y >= self.min[1] && y <= self.max[1];
+        if !is_near {
+            return false;
+        }
         let crosses = |i: &usize| {
-            let [a, b] = edge(&self.corners, *i);
-            let (low, high) = if a[1] <= b[1] { (a, b) } else { (b, a) };
-            low[1] <= y && y < high[1] && (x - low[0]) * (high[1] - low[1]) < (y - low[1]) * (high[0] - low[0])
+            let [low, high] = upwards(edge(&self.corners, *i));
+            low[1] <= y && y < high[1] && is_right(&[low, high], [x, y])
         };
-        is_near && (0..self.corners.len()).filter(crosses).count() % 2 == 1
+        let one_by_one = || (0..self.corners.len()).filter(crosses).count();
+        self.slabs.as_ref().map_or_else(one_by_one, |slabs| slabs.crossed([x, y])) % 2 == 1
     }
 }
 
 /// The edge from a corner to the next.
-fn edge(corners: &[[f64; 2]], i: usize) -> [[f64; 2]; 2] {
+fn edge(corners: &[[f64; 2]], i: usize) -> Edge {
     [corners[i], corners[(i + 1) % corners.len()]]
+}
+
+/// The edge from its lower corner to the other.
+fn upwards([a, b]: Edge) -> Edge {
+    if a[1] <= b[1] { [a, b] } else { [b, a] }
 }
 
 /// Two edges that meet elsewhere than in the corner between them.
@@ -193,6 +225,83 @@ mod tests {
         }
         assert_eq!(inside, 256);
         assert!(!both.contains([f64::NAN, 5_335_881.0]));
+    }
+
+    /// Corners of a circle with notches, a comb, and a long spike through them.
+    fn of_many(n: usize) -> [Vec<[f64; 2]>; 2] {
+        let star = (0..n).map(|i| {
+            let (sin, cos) = (i as f64 * std::f64::consts::TAU / n as f64).sin_cos();
+            let radius = if i % 2 == 0 { 9.0 } else { 0.5 };
+            [500_000.0 + radius * cos, 5_000_000.0 + radius * sin]
+        });
+        let mut comb: Vec<_> = (0..n - 2).map(|i| [i as f64, if i % 2 == 0 { 0.0 } else { 10.0 }]).collect();
+        comb.extend([[n as f64, 0.0], [n as f64 - 1.5, -1.0]]);
+        [star.collect(), comb]
+    }
+
+    #[test]
+    fn many_corners_give_what_each_edge_gives() {
+        for corners in of_many(400) {
+            let polygon = Polygon::new("p", corners.clone()).unwrap();
+            let plain = Polygon { slabs: None, ..polygon.clone() };
+            let mut inside = 0;
+            let mut check = |p: [f64; 2]| {
+                assert_eq!(polygon.contains(p), plain.contains(p), "{p:?}");
+                inside += usize::from(plain.contains(p));
+            };
+            // Corners, points on edges, and points next to both.
+            for i in 0..corners.len() {
+                let [a, b] = edge(&corners, i);
+                for t in [0.0, 0.125, 0.3, 0.5, 0.9] {
+                    let on = [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])];
+                    for [dx, dy] in [[0.0, 0.0], [1e-9, 0.0], [-1e-9, 0.0], [0.0, 1e-9], [0.01, -0.01], [-0.3, 0.2]] {
+                        check([on[0] + dx, on[1] + dy]);
+                    }
+                    check([on[0].next_up(), on[1]]);
+                    check([on[0], on[1].next_down()]);
+                }
+            }
+            assert!(inside > 1000, "{inside}");
+        }
+    }
+
+    /// A point costs the logarithm of the corners, also where a ray crosses all of them.
+    #[test]
+    fn many_corners_cost_little() {
+        let cost = |corners: Vec<[f64; 2]>| {
+            let polygon = Polygon::new("p", corners).unwrap();
+            let ([x0, y0], [x1, y1]) = (polygon.min, polygon.max);
+            let start = std::time::Instant::now();
+            let inside = (0..100_000).filter(|i| {
+                let (a, b) = (f64::from(*i) * 0.618 % 1.0, f64::from(*i) * 0.414 % 1.0);
+                polygon.contains([x0 + a * (x1 - x0), y0 + b * (y1 - y0)])
+            });
+            assert!(inside.count() > 1000);
+            start.elapsed().as_secs_f64()
+        };
+        let square = cost(vec![[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]]);
+        let circle = (0..10_000).map(|i| {
+            let (sin, cos) = (f64::from(i) * std::f64::consts::TAU / 10_000.0).sin_cos();
+            [cos, sin]
+        });
+        let [star, comb] = of_many(10_000);
+        // One by one each costs 200 squares and more.
+        for (corners, most) in [(circle.collect(), 30.0), (star, 100.0), (comb, 60.0)] {
+            let many = cost(corners);
+            println!("{:.1} squares", many / square);
+            assert!(many < most * square.max(0.002), "{many} s, a square {square} s");
+        }
+    }
+
+    #[test]
+    fn corners_that_are_too_far_are_refused() {
+        for far in [1.1e12, 1e155, 1e308] {
+            let told = refused(&[[-far, -far], [far, -far], [0.0, far]]);
+            let wanted = "p: corner 0: expected at most 1e12 m from zero, beyond which a crop needs no polygon, got";
+            assert_eq!(told, format!("{wanted} {:e}, {:e}", -far, -far));
+        }
+        let large = Polygon::new("p", vec![[-1e12, -1e12], [1e12, -1e12], [0.0, 1e12]]).unwrap();
+        assert!(large.contains([3.0, -7.0]) && !large.contains([9e11, 9e11]));
     }
 
     #[test]
