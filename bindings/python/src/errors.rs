@@ -3,7 +3,7 @@
 use pointmill::{Argument, Error};
 use pointmill_data::{DataError, is_of_input};
 use pointmill_io::IoError;
-use pyo3::PyErr;
+use pyo3::prelude::*;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 
 /// An argument of the wrong value, told as the library tells it.
@@ -14,6 +14,12 @@ pub(crate) fn value(argument: &str, expected: impl std::fmt::Display, got: impl 
 /// An argument of the wrong type.
 pub(crate) fn kind(argument: &str, expected: impl std::fmt::Display, got: impl std::fmt::Display) -> PyErr {
     PyTypeError::new_err(format!("{argument}: expected {expected}, got {got}"))
+}
+
+/// An error about an argument whose name pyo3 adds; see `_errors.py`.
+pub(crate) fn unnamed(py: Python<'_>, is_value: bool, text: String) -> PyErr {
+    let made = py.import("pointmill._errors").and_then(|module| module.call_method1("unnamed", (is_value, text)));
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// The library's name of an argument and the one that Python's callers know.
@@ -50,18 +56,18 @@ pub(crate) fn in_python(text: &str) -> String {
 pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
     let text = match &error {
         Error::Argument { argument, expected, got } => {
-            let known = names.iter().find(|(library, _)| library == argument);
-            return value(known.map_or(argument.as_str(), |(_, python)| python), in_python(expected), in_python(got));
+            let (of, axis) = argument.of_axis();
+            let known = names.iter().find(|(library, _)| *library == of);
+            let name = match (known, axis) {
+                (None, _) => argument.as_str().to_owned(),
+                (Some((_, python)), None) => (*python).to_owned(),
+                (Some((_, python)), Some(axis)) => format!("{python}[{axis}]"),
+            };
+            return value(&name, in_python(expected), in_python(got));
         }
         other => in_python(&other.to_string()),
     };
     match error {
-        Error::Grid(_) | Error::Cloud(_) => {
-            // "range[0]: ..." and such: the name is what stands before the first bracket or colon.
-            let end = text.find(['[', ':']).unwrap_or(0);
-            let known = names.iter().find(|(library, _)| library.as_str() == &text[..end]);
-            PyValueError::new_err(known.map_or_else(|| text.clone(), |(_, python)| format!("{python}{}", &text[end..])))
-        }
         Error::Tile { .. } => PyValueError::new_err(text),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
         _ => PyRuntimeError::new_err(text),

@@ -2,7 +2,7 @@
 
 use crate::interrupt;
 use crate::text::counted;
-use pointmill::{Argument, Error, GridError};
+use pointmill::{Argument, Error};
 use pointmill_data::DataError;
 use pointmill_data::inputs::STDIN;
 use pointmill_io::IoError;
@@ -110,6 +110,7 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
         Argument::Depth => "--depth",
         Argument::EigenRatio => "--eigen-ratio",
         Argument::Epsilon => "--epsilon",
+        Argument::Grid => "--voxel-size and --range",
         Argument::GridSize => "--grid-size",
         Argument::Guess | Argument::TargetFromSource => "--guess",
         Argument::Margin => "--margin",
@@ -123,7 +124,7 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
         Argument::MinPoints => "--min-points",
         Argument::MinRange => "--min-range",
         Argument::Orders => "--orders",
-        Argument::OutSize | Argument::OutSizeX | Argument::OutSizeY | Argument::OutSizeZ => "--out-size",
+        Argument::OutSize => "--out-size",
         Argument::PostMax => "--post-max",
         Argument::PreMax => "--pre-max",
         Argument::Range => "--range",
@@ -146,10 +147,7 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
 fn with_flag(e: &Error) -> String {
     let message = e.to_string();
     let flag = match e {
-        Error::Argument { argument, .. } => flag_of(*argument),
-        Error::Grid(GridError::VoxelSize { .. } | GridError::TooSmall { .. }) => Some("--voxel-size"),
-        Error::Grid(GridError::Range { .. }) => Some("--range"),
-        Error::Grid(_) => Some("--voxel-size and --range"),
+        Error::Argument { argument, .. } => flag_of(argument.of_axis().0),
         _ => None,
     };
     match (flag, message.split_once(": ")) {
@@ -162,7 +160,7 @@ impl From<Error> for Failure {
     fn from(e: Error) -> Self {
         let message = with_flag(&e);
         match e {
-            Error::Argument { .. } | Error::Grid(_) | Error::Cloud(_) => Self::Usage(message),
+            Error::Argument { .. } => Self::Usage(message),
             Error::DeviceUnavailable { .. } => Self::NoDevice(message),
             Error::DeviceLost { .. } => Self::DeviceLost(message),
             Error::OutOfMemory { .. } => Self::OutOfMemory(message),

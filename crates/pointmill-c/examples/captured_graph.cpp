@@ -176,7 +176,7 @@ struct Pipeline {
   pointmill::Handle<pointmill_suppressor> suppressor;
 };
 
-pointmill_status queue(void* pipeline) {
+uint32_t queue(void* pipeline) {
   static_cast<Pipeline*>(pipeline)->run();
   return POINTMILL_OK;
 }

@@ -19,17 +19,17 @@ enum pointmill_status
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // It did what it was asked to.
+  // Success.
   POINTMILL_OK = 0,
-  // An argument that it cannot work with. Nothing was done.
+  // Invalid argument. Nothing was done.
   POINTMILL_ARGUMENT = 1,
-  // Memory that the host or the device does not have.
+  // The host or the device is out of memory.
   POINTMILL_OUT_OF_MEMORY = 2,
-  // A device that is not there.
+  // There is no such device.
   POINTMILL_NO_DEVICE = 3,
-  // Another refusal of the driver or of the system.
+  // Another error of the driver or of the system.
   POINTMILL_DEVICE = 4,
-  // A device that no longer answers: the process must start its work anew.
+  // The device no longer answers. The process must start its work again.
   POINTMILL_DEVICE_LOST = 5,
   // A defect of the library; please report it. The handle may only be destroyed.
   POINTMILL_INTERNAL = 6,
@@ -611,7 +611,8 @@ typedef struct pointmill_nms_params {
 //
 // For a result `data` is memory for `rows` times `columns` values of the type; what the call has
 // written stands in `rows` and `columns` afterwards. Where `data` is null, the array becomes a view
-// of the result's own memory, valid until the handle is used again.
+// of the result's own memory, valid until the handle is used again. A result is that of the last call;
+// before the first call, and after a call that failed, there is none.
 typedef struct pointmill_array {
   // sizeof(pointmill_array)
   size_t struct_size;
@@ -787,7 +788,7 @@ typedef struct pointmill_step {
   double covariance[36];
   // The mean of the aligned points in the world.
   double pivot[3];
-  // Points of the sweep, those in range, those that were aligned, and pairs.
+  // Points of the sweep.
   uint64_t points;
   // Points that are finite and in range.
   uint64_t usable;
@@ -1028,7 +1029,7 @@ pointmill_status pointmill_iou_params_init(struct pointmill_iou_params *params);
 // The defaults.
 pointmill_status pointmill_nms_params_init(struct pointmill_nms_params *params);
 
-// A worker on the stream. Parameters of null are the defaults.
+// A worker on the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_box_iou_create(const struct pointmill_stream *stream,
                                           const struct pointmill_iou_params *params,
                                           struct pointmill_box_iou **iou);
@@ -1043,13 +1044,13 @@ pointmill_status pointmill_box_iou_array(const struct pointmill_box_iou *iou,
                                          const char *name,
                                          struct pointmill_array *array);
 
-// Waits, and refuses rows of the last call that are no boxes, which a GPU finds.
+// Waits. Fails if rows of the last call are no boxes, which a GPU finds late.
 pointmill_status pointmill_box_iou_check(const struct pointmill_box_iou *iou);
 
-// Gives a worker back.
+// Destroys the worker and frees its memory.
 void pointmill_box_iou_destroy(struct pointmill_box_iou *iou);
 
-// A suppressor whose work goes to the stream. Parameters of null are the defaults.
+// A suppressor whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_suppressor_create(const struct pointmill_stream *stream,
                                              const struct pointmill_nms_params *params,
                                              struct pointmill_suppressor **suppressor);
@@ -1070,10 +1071,10 @@ pointmill_status pointmill_suppressor_array(const struct pointmill_suppressor *s
                                             const char *name,
                                             struct pointmill_array *array);
 
-// Waits, and refuses boxes and classes of the last call that are none, which a GPU finds.
+// Waits. Fails if boxes and classes of the last call are invalid, which a GPU finds late.
 pointmill_status pointmill_suppressor_check(const struct pointmill_suppressor *suppressor);
 
-// Gives a suppressor back.
+// Destroys the suppressor and frees its memory.
 void pointmill_suppressor_destroy(struct pointmill_suppressor *suppressor);
 
 // A view of points in a pointmill_layout.
@@ -1105,7 +1106,7 @@ pointmill_status pointmill_array_of_dlpack(const void *tensor, struct pointmill_
 // there until another call of the thread fails.
 const char *pointmill_last_message(void);
 
-// The argument that it refused, or "".
+// The invalid argument, or "".
 const char *pointmill_last_argument(void);
 
 // What the argument should be, or "".
@@ -1120,7 +1121,7 @@ const char *pointmill_version(void);
 // The defaults.
 pointmill_status pointmill_icp_params_init(struct pointmill_icp_params *params);
 
-// Makes a cloud [N, 3 or more] of f32 or f64 ready on the stream. Parameters of null are the defaults.
+// Makes a cloud [N, 3 or more] of f32 or f64 ready on the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_icp_target_create(const struct pointmill_stream *stream,
                                              const struct pointmill_array *cloud,
                                              const struct pointmill_icp_params *params,
@@ -1133,7 +1134,7 @@ pointmill_status pointmill_icp_target_align(const struct pointmill_icp_target *t
                                             const struct pointmill_pose *guess,
                                             struct pointmill_registration *registration);
 
-// Gives a target back.
+// Destroys the target and frees its memory.
 void pointmill_icp_target_destroy(struct pointmill_icp_target *target);
 
 // The defaults.
@@ -1162,10 +1163,10 @@ pointmill_status pointmill_ndt_moments_subtract(struct pointmill_ndt_moments *mo
 // The number of occupied cells.
 uint64_t pointmill_ndt_moments_len(const struct pointmill_ndt_moments *moments);
 
-// Gives sums back.
+// Destroys the sums and frees their memory.
 void pointmill_ndt_moments_destroy(struct pointmill_ndt_moments *moments);
 
-// A grid of the points so far, on the device of the stream. Parameters of null are the defaults.
+// A grid of the points so far, on the device of the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_ndt_grid_create(const struct pointmill_stream *stream,
                                            const struct pointmill_ndt_moments *moments,
                                            const struct pointmill_ndt_params *params,
@@ -1190,7 +1191,7 @@ pointmill_status pointmill_ndt_grid_align(const struct pointmill_ndt_grid *grid,
                                           struct pointmill_registration *registrations);
 
 // The same of several scans in one call: `num_guesses` says how many of the guesses belong to each.
-// A scan that is refused refuses the call.
+// An invalid scan fails the call.
 pointmill_status pointmill_ndt_grid_align_many(const struct pointmill_ndt_grid *grid,
                                                const struct pointmill_array *scans,
                                                const struct pointmill_pose *guesses,
@@ -1207,13 +1208,13 @@ pointmill_status pointmill_ndt_grid_score(const struct pointmill_ndt_grid *grid,
                                           uint64_t num_poses,
                                           double *fits);
 
-// Gives a grid back.
+// Destroys the grid and frees its memory.
 void pointmill_ndt_grid_destroy(struct pointmill_ndt_grid *grid);
 
 // The defaults.
 pointmill_status pointmill_odometry_params_init(struct pointmill_odometry_params *params);
 
-// Odometry on the stream. Parameters of null are the defaults.
+// Odometry on the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_odometry_create(const struct pointmill_stream *stream,
                                            const struct pointmill_odometry_params *params,
                                            struct pointmill_odometry **odometry);
@@ -1225,13 +1226,13 @@ pointmill_status pointmill_odometry_push(struct pointmill_odometry *odometry,
                                          const struct pointmill_array *times,
                                          struct pointmill_step *step);
 
-// Gives odometry back.
+// Destroys the odometry and frees its memory.
 void pointmill_odometry_destroy(struct pointmill_odometry *odometry);
 
 // The defaults.
 pointmill_status pointmill_localizer_params_init(struct pointmill_localizer_params *params);
 
-// A localizer in a grid, which it keeps. Parameters of null are the defaults.
+// A localizer in a grid, which it keeps. Pass NULL to use the default parameters.
 pointmill_status pointmill_localizer_create(const struct pointmill_stream *stream,
                                             const struct pointmill_ndt_grid *grid,
                                             const struct pointmill_localizer_params *params,
@@ -1248,7 +1249,7 @@ pointmill_status pointmill_localizer_push(struct pointmill_localizer *localizer,
                                           double seconds,
                                           struct pointmill_fix *fix);
 
-// Gives a localizer back.
+// Destroys the localizer and frees its memory.
 void pointmill_localizer_destroy(struct pointmill_localizer *localizer);
 
 // A densifier whose work goes to the stream.
@@ -1268,13 +1269,13 @@ pointmill_status pointmill_densifier_array(const struct pointmill_densifier *den
                                            const char *name,
                                            struct pointmill_array *array);
 
-// Gives a densifier back.
+// Destroys the densifier and frees its memory.
 void pointmill_densifier_destroy(struct pointmill_densifier *densifier);
 
 // The defaults.
 pointmill_status pointmill_pillar_params_init(struct pointmill_pillar_params *params);
 
-// An encoder whose work goes to the stream. Parameters of null are the defaults.
+// An encoder whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_pillar_encoder_create(const struct pointmill_stream *stream,
                                                  const struct pointmill_pillar_params *params,
                                                  struct pointmill_pillar_encoder **encoder);
@@ -1292,7 +1293,7 @@ pointmill_status pointmill_pillar_encoder_array(const struct pointmill_pillar_en
                                                 const char *name,
                                                 struct pointmill_array *array);
 
-// Gives an encoder back.
+// Destroys the encoder and frees its memory.
 void pointmill_pillar_encoder_destroy(struct pointmill_pillar_encoder *encoder);
 
 // The defaults.
@@ -1310,13 +1311,13 @@ pointmill_status pointmill_register_target_register(const struct pointmill_regis
                                                     const struct pointmill_array *source,
                                                     struct pointmill_registered *registered);
 
-// Gives a target back.
+// Destroys the target and frees its memory.
 void pointmill_register_target_destroy(struct pointmill_register_target *target);
 
 // The defaults.
 pointmill_status pointmill_roi_pool_params_init(struct pointmill_roi_pool_params *params);
 
-// A pooler whose work goes to the stream. Parameters of null are the defaults.
+// A pooler whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_roi_pooler_create(const struct pointmill_stream *stream,
                                              const struct pointmill_roi_pool_params *params,
                                              struct pointmill_roi_pooler **pooler);
@@ -1335,7 +1336,7 @@ pointmill_status pointmill_roi_pooler_array(const struct pointmill_roi_pooler *p
                                             const char *name,
                                             struct pointmill_array *array);
 
-// Gives a pooler back.
+// Destroys the pooler and frees its memory.
 void pointmill_roi_pooler_destroy(struct pointmill_roi_pooler *pooler);
 
 // A worker on the stream, with a pointmill_box_origin and a margin in metres.
@@ -1355,13 +1356,13 @@ pointmill_status pointmill_points_in_boxes_array(const struct pointmill_points_i
                                                  const char *name,
                                                  struct pointmill_array *array);
 
-// Gives a worker back.
+// Destroys the worker and frees its memory.
 void pointmill_points_in_boxes_destroy(struct pointmill_points_in_boxes *inside);
 
 // The defaults.
 pointmill_status pointmill_serialize_params_init(struct pointmill_serialize_params *params);
 
-// A serializer whose work goes to the stream. Parameters of null are the defaults.
+// A serializer whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_serializer_create(const struct pointmill_stream *stream,
                                              const struct pointmill_serialize_params *params,
                                              struct pointmill_serializer **serializer);
@@ -1381,10 +1382,10 @@ pointmill_status pointmill_serializer_array(const struct pointmill_serializer *s
                                             const char *name,
                                             struct pointmill_array *array);
 
-// Waits, and refuses cells of the last call that are none, which a GPU finds.
+// Waits. Fails if cells of the last call are invalid, which a GPU finds late.
 pointmill_status pointmill_serializer_check(const struct pointmill_serializer *serializer);
 
-// Gives a serializer back.
+// Destroys the serializer and frees its memory.
 void pointmill_serializer_destroy(struct pointmill_serializer *serializer);
 
 // A pooler of `num_stages` stages. `strides` says how many times larger the cells of each are, powers
@@ -1411,13 +1412,13 @@ pointmill_status pointmill_pooler_array(const struct pointmill_pooler *pooler,
                                         const char *name,
                                         struct pointmill_array *array);
 
-// Gives a pooler back.
+// Destroys the pooler and frees its memory.
 void pointmill_pooler_destroy(struct pointmill_pooler *pooler);
 
 // The defaults.
 pointmill_status pointmill_conv_params_init(struct pointmill_conv_params *params);
 
-// A finder of pairs whose work goes to the stream. Parameters of null are the defaults.
+// A finder of pairs whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_index_pairs_create(const struct pointmill_stream *stream,
                                               const struct pointmill_conv_params *params,
                                               struct pointmill_index_pairs **pairs);
@@ -1440,16 +1441,16 @@ pointmill_status pointmill_index_pairs_array(const struct pointmill_index_pairs 
                                              const char *name,
                                              struct pointmill_array *array);
 
-// Waits, and refuses cells of the last call that are outside or repeated, which a GPU finds.
+// Waits. Fails if cells of the last call are outside or repeated, which a GPU finds late.
 pointmill_status pointmill_index_pairs_check(const struct pointmill_index_pairs *pairs);
 
-// Gives a finder back.
+// Destroys the finder and frees its memory.
 void pointmill_index_pairs_destroy(struct pointmill_index_pairs *pairs);
 
 // The defaults.
 pointmill_status pointmill_grid_sample_params_init(struct pointmill_grid_sample_params *params);
 
-// A sampler whose work goes to the stream. Parameters of null are the defaults.
+// A sampler whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_grid_sampler_create(const struct pointmill_stream *stream,
                                                const struct pointmill_grid_sample_params *params,
                                                struct pointmill_grid_sampler **sampler);
@@ -1469,7 +1470,7 @@ pointmill_status pointmill_grid_sampler_array(const struct pointmill_grid_sample
                                               const char *name,
                                               struct pointmill_array *array);
 
-// Gives a sampler back.
+// Destroys the sampler and frees its memory.
 void pointmill_grid_sampler_destroy(struct pointmill_grid_sampler *sampler);
 
 // A new stream on a device: "auto" (the first GPU, else the CPU), "cpu", "cpu:N" with N threads,
@@ -1487,19 +1488,19 @@ uint32_t pointmill_stream_is_gpu(const struct pointmill_stream *stream);
 // Waits until all queued work is done, and tells what it ran into.
 pointmill_status pointmill_stream_synchronize(const struct pointmill_stream *stream);
 
-// Waits for the device, and from then on refuses all work of this stream, whose `CUstream` may be
+// Waits for the device, and from then on all work of this stream fails, whose `CUstream` may be
 // destroyed afterwards.
 pointmill_status pointmill_stream_retire(const struct pointmill_stream *stream);
 
-// Gives a stream back; handles that were made with it go on.
+// Destroys the stream. Handles that were made with it stay usable.
 void pointmill_stream_destroy(struct pointmill_stream *stream);
 
 // Records what `work` queues on the stream of a GPU, instead of running it. Run the same calls once
 // before, with sizes as large as they get: while it records, nothing is allocated and nothing waits.
-// A status other than POINTMILL_OK of `work` ends the recording. Streams that the caller records by
+// `work` returns a pointmill_status; one other than POINTMILL_OK ends the recording. Streams that the caller records by
 // its own means work as well.
 pointmill_status pointmill_stream_capture(const struct pointmill_stream *stream,
-                                          pointmill_status (*work)(void *data),
+                                          uint32_t (*work)(void *data),
                                           void *data,
                                           struct pointmill_graph **graph);
 
@@ -1507,13 +1508,13 @@ pointmill_status pointmill_stream_capture(const struct pointmill_stream *stream,
 // works on must be there, where they were, and no call of theirs must have failed since.
 pointmill_status pointmill_graph_launch(struct pointmill_graph *graph);
 
-// Gives a recording back.
+// Destroys the recording and frees its memory.
 void pointmill_graph_destroy(struct pointmill_graph *graph);
 
 // The defaults.
 pointmill_status pointmill_voxelize_params_init(struct pointmill_voxelize_params *params);
 
-// A voxelizer whose work goes to the stream. Parameters of null are the defaults.
+// A voxelizer whose work goes to the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_voxelizer_create(const struct pointmill_stream *stream,
                                             const struct pointmill_voxelize_params *params,
                                             struct pointmill_voxelizer **voxelizer);
@@ -1534,7 +1535,7 @@ pointmill_status pointmill_voxelizer_array(const struct pointmill_voxelizer *vox
                                            const char *name,
                                            struct pointmill_array *array);
 
-// Gives a voxelizer back.
+// Destroys the voxelizer and frees its memory.
 void pointmill_voxelizer_destroy(struct pointmill_voxelizer *voxelizer);
 
 #ifdef __cplusplus

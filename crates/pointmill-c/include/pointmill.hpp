@@ -62,7 +62,7 @@ T sized() {
   return value;
 }
 
-/// Which function gives a handle back.
+/// The destructor of each handle type.
 template <class T>
 struct Destroy;
 

@@ -67,7 +67,8 @@ pub enum pointmill_place {
 ///
 /// For a result `data` is memory for `rows` times `columns` values of the type; what the call has
 /// written stands in `rows` and `columns` afterwards. Where `data` is null, the array becomes a view
-/// of the result's own memory, valid until the handle is used again.
+/// of the result's own memory, valid until the handle is used again. A result is that of the last call;
+/// before the first call, and after a call that failed, there is none.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct pointmill_array {
@@ -181,14 +182,17 @@ impl Number for u64 {
 }
 
 impl View {
-    pub(crate) fn new<T: Number>(buffer: &Buffer<T>, rows: usize, columns: usize) -> Self {
-        debug_assert!(rows * columns <= buffer.len());
-        Self { address: buffer.device_pointer(), dtype: T::DTYPE, rows, columns }
+    /// An array of a buffer, none of more values than the buffer has.
+    pub(crate) fn new<T: Number>(buffer: &Buffer<T>, rows: usize, columns: usize) -> Result<Self> {
+        fits(rows, columns, buffer.len())?;
+        Ok(Self { address: buffer.device_pointer(), dtype: T::DTYPE, rows, columns })
     }
 
-    pub(crate) fn any(buffer: &AnyBuffer, shape: &[usize]) -> Self {
+    pub(crate) fn any(buffer: &AnyBuffer, shape: &[usize]) -> Result<Self> {
         let [rows, ref rest @ ..] = *shape else { unreachable!("arrays have an axis") };
-        Self { address: buffer.device_pointer(), dtype: buffer.dtype(), rows, columns: rest.iter().product() }
+        let columns = rest.iter().product();
+        fits(rows, columns, buffer.len())?;
+        Ok(Self { address: buffer.device_pointer(), dtype: buffer.dtype(), rows, columns })
     }
 
     pub(crate) const fn words(address: u64, columns: usize) -> Self {
@@ -214,6 +218,67 @@ impl View {
     }
 }
 
+/// Refuses an array that would reach beyond the memory that it is of.
+fn fits(rows: usize, columns: usize, len: usize) -> Result<()> {
+    if rows.checked_mul(columns).is_some_and(|values| values <= len) {
+        return Ok(());
+    }
+    Err(Fault::new("array", format_args!("a result of at most {len} values"), format_args!("{rows} x {columns}")))
+}
+
+/// Whether a handle has a result: that of its last call, unless that call failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    /// The function that makes results.
+    call: &'static str,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    NotCalled,
+    Failed,
+    There,
+}
+
+impl Outcome {
+    /// That of a new handle.
+    pub(crate) const fn none(call: &'static str) -> Self {
+        Self { call, state: State::NotCalled }
+    }
+
+    /// Keeps how a call went.
+    pub(crate) fn of(&mut self, call: impl FnOnce() -> Result<()>) -> Result<()> {
+        // A call that panics has failed too.
+        self.state = State::Failed;
+        call()?;
+        self.state = State::There;
+        Ok(())
+    }
+
+    /// Hands an array over as [`give`] does, where there is a result.
+    pub(crate) fn give<const N: usize>(
+        &self,
+        views: impl FnOnce() -> Result<[(&'static str, View); N]>,
+        name: *const c_char,
+        stream: &Stream,
+        out: *mut pointmill_array,
+    ) -> Result<()> {
+        self.check(name)?;
+        give(&views()?, name, stream, out)
+    }
+
+    /// Refuses to give an array of this name where there is no result.
+    pub(crate) fn check(&self, name: *const c_char) -> Result<()> {
+        let got = match self.state {
+            State::There => return Ok(()),
+            State::NotCalled => format!("none: call {} first", self.call),
+            State::Failed => format!("none: the last call of {} failed", self.call),
+        };
+        Err(Fault::new(text(name, "name")?, "a result", got))
+    }
+}
+
 /// The views of a result on the host.
 pub(crate) fn host_views(arrays: &impl NamedArrays) -> Vec<(&'static str, View)> {
     arrays.arrays().iter().map(|(name, view)| (*name, View::host(view))).collect()
@@ -230,8 +295,7 @@ pub(crate) fn give(
     let name = text(name, "name")?;
     let Some((_, view)) = views.iter().find(|(one, _)| *one == name) else {
         let names: Vec<_> = views.iter().map(|(name, _)| *name).collect();
-        let expected = if names.is_empty() { "none before a call".into() } else { names.join(", ") };
-        return Err(Fault::new("name", expected, name));
+        return Err(Fault::new("name", names.join(", "), name));
     };
     let mut array = given(out).map_err(|fault| fault.about("array"))?;
     let row = view.columns * view.dtype.bytes();
@@ -240,28 +304,36 @@ pub(crate) fn give(
         array.data = view.address as *mut c_void;
         array.place = u32::from(!stream.device().is_cpu());
     } else {
-        let packed = array.columns.saturating_mul(view.dtype.bytes() as u64);
-        let gaps = array.rows > 1 && array.stride != 0 && array.stride != packed;
-        let room = array.rows.saturating_mul(array.columns);
-        if dtype(array.r#type)? != view.dtype || room < (view.rows * view.columns) as u64 || gaps {
-            let expected =
-                format_args!("room for {} x {} values of {} without gaps", view.rows, view.columns, view.dtype);
-            let (rows, columns, of) = (array.rows, array.columns, dtype(array.r#type)?);
-            let got = format_args!("{rows} x {columns} of {of}, {} bytes from row to row", array.stride);
-            return Err(Fault::new("array", expected, got));
-        }
-        if !(array.data as usize).is_multiple_of(view.dtype.bytes()) {
-            return Err(Fault::new(
-                "array",
-                "an address that is aligned for its type",
-                format_args!("{:?}", array.data),
-            ));
-        }
+        has_room(&array, view).map_err(|fault| fault.about(name))?;
         copy(view.address, bytes, array.data, on_device(array.place)?, stream)?;
     }
     array.r#type = type_number(view.dtype);
     (array.rows, array.columns, array.stride) = (view.rows as u64, view.columns as u64, row as u64);
     crate::handle::fill(out, array)
+}
+
+/// Refuses memory of the caller that an array does not fit in.
+fn has_room(array: &pointmill_array, view: &View) -> Result<()> {
+    let &View { dtype: of, rows, columns, .. } = view;
+    let given = dtype(array.r#type)?;
+    if given != of {
+        return Err(Fault::new("array", format_args!("memory of type {of}, as the result has"), given));
+    }
+    let room = array.rows.saturating_mul(array.columns);
+    if room < (rows * columns) as u64 {
+        let expected = format_args!("memory for {rows} x {columns} values");
+        return Err(Fault::new("array", expected, format_args!("{} x {}", array.rows, array.columns)));
+    }
+    let packed = array.columns.saturating_mul(of.bytes() as u64);
+    if array.rows > 1 && array.stride != 0 && array.stride != packed {
+        let expected = format_args!("rows without gaps, {packed} bytes apart, or a stride of 0");
+        return Err(Fault::new("array", expected, format_args!("{} bytes", array.stride)));
+    }
+    if !(array.data as usize).is_multiple_of(of.bytes()) {
+        let expected = format_args!("an address that is aligned for {of}");
+        return Err(Fault::new("array", expected, format_args!("{:?}", array.data)));
+    }
+    Ok(())
 }
 
 /// Copies bytes of a result in the order of its stream. Only a copy from a GPU to the host waits.

@@ -1,6 +1,6 @@
 //! Overlaps of boxes, and suppression.
 
-use crate::array::{View, give, lent, lent_or_none, pointmill_array};
+use crate::array::{Outcome, View, lent, lent_or_none, pointmill_array};
 use crate::error::{Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, given_or, number, some, splits, structs};
 use crate::stream::{of, pointmill_stream};
@@ -125,6 +125,7 @@ pub struct pointmill_box_iou {
     aligned: bool,
     iou: Buffer<f32>,
     shape: [usize; 2],
+    outcome: Outcome,
 }
 
 /// Suppresses detections, call after call.
@@ -133,6 +134,7 @@ pub struct pointmill_suppressor {
     stream: Stream,
     worker: Suppressor,
     kept: Kept,
+    outcome: Outcome,
 }
 
 /// The defaults.
@@ -147,7 +149,7 @@ pub extern "C" fn pointmill_nms_params_init(params: *mut pointmill_nms_params) -
     defaults(params, pointmill_nms_params::new)
 }
 
-/// A worker on the stream. Parameters of null are the defaults.
+/// A worker on the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_box_iou_create(
     stream: Option<&pointmill_stream>,
@@ -160,7 +162,8 @@ pub extern "C" fn pointmill_box_iou_create(
             let params = given_or(params, pointmill_iou_params::new)?.params()?;
             let (worker, iou) = (BoxIou::new(&stream, &params)?, stream.alloc(0)?);
             let aligned = params.pairs == Pairs::Aligned;
-            Ok(pointmill_box_iou { stream, worker, aligned, iou, shape: [0; 2] })
+            let outcome = Outcome::none("pointmill_box_iou_run");
+            Ok(pointmill_box_iou { stream, worker, aligned, iou, shape: [0; 2], outcome })
         })
     })
 }
@@ -173,13 +176,14 @@ pub extern "C" fn pointmill_box_iou_run(
     b: *const pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_box_iou { stream, worker, aligned, iou, shape } = some(iou, "iou")?;
-        let (a, b) = (lent(a, Argument::A, stream)?, lent(b, Argument::B, stream)?);
-        let (a, b) = (a.rows()?, b.rows()?);
-        *shape = [0; 2];
-        worker.iou(a, b, iou)?;
-        *shape = [a.len(), if *aligned { 1 } else { b.len() }];
-        Ok(())
+        let pointmill_box_iou { stream, worker, aligned, iou, shape, outcome } = some(iou, "iou")?;
+        outcome.of(|| {
+            let (a, b) = (lent(a, Argument::A, stream)?, lent(b, Argument::B, stream)?);
+            let (a, b) = (a.rows()?, b.rows()?);
+            worker.iou(a, b, iou)?;
+            *shape = [a.len(), if *aligned { 1 } else { b.len() }];
+            Ok(())
+        })
     })
 }
 
@@ -191,24 +195,24 @@ pub extern "C" fn pointmill_box_iou_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let iou = some(iou, "iou")?;
-        give(&[("iou", View::new(&iou.iou, iou.shape[0], iou.shape[1]))], name, &iou.stream, array)
+        let pointmill_box_iou { stream, iou, shape: [rows, columns], outcome, .. } = some(iou, "iou")?;
+        outcome.give(|| Ok([("iou", View::new(iou, *rows, *columns)?)]), name, stream, array)
     })
 }
 
-/// Waits, and refuses rows of the last call that are no boxes, which a GPU finds.
+/// Waits. Fails if rows of the last call are no boxes, which a GPU finds late.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_box_iou_check(iou: Option<&pointmill_box_iou>) -> pointmill_status {
     guard(|| Ok(some(iou, "iou")?.worker.check_rows()?))
 }
 
-/// Gives a worker back.
+/// Destroys the worker and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_box_iou_destroy(iou: Option<Box<pointmill_box_iou>>) {
     destroy(iou);
 }
 
-/// A suppressor whose work goes to the stream. Parameters of null are the defaults.
+/// A suppressor whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_suppressor_create(
     stream: Option<&pointmill_stream>,
@@ -219,7 +223,8 @@ pub extern "C" fn pointmill_suppressor_create(
         create(suppressor, || {
             let stream = of(stream)?.clone();
             let worker = Suppressor::new(&stream, &given_or(params, pointmill_nms_params::new)?.params()?)?;
-            Ok(pointmill_suppressor { kept: worker.output()?, worker, stream })
+            let outcome = Outcome::none("pointmill_suppressor_run");
+            Ok(pointmill_suppressor { kept: worker.output()?, worker, stream, outcome })
         })
     })
 }
@@ -237,17 +242,20 @@ pub extern "C" fn pointmill_suppressor_run(
     num_splits: u64,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_suppressor { stream, worker, kept } = some(suppressor, "suppressor")?;
-        let (boxes, scores) = (lent(boxes, Argument::Boxes, stream)?, lent(scores, Argument::Scores, stream)?);
-        let (classes, splits) = (lent_or_none(classes, Argument::Classes, stream)?, splits(row_splits, num_splits)?);
-        let mut candidates = Candidates::new(boxes.rows()?, scores.rows()?);
-        if let Some(classes) = &classes {
-            candidates = candidates.classes(classes.ints(Argument::Classes)?);
-        }
-        if let Some(splits) = &splits {
-            candidates = candidates.batch(splits);
-        }
-        Ok(worker.run(candidates, kept)?)
+        let pointmill_suppressor { stream, worker, kept, outcome } = some(suppressor, "suppressor")?;
+        outcome.of(|| {
+            let (boxes, scores) = (lent(boxes, Argument::Boxes, stream)?, lent(scores, Argument::Scores, stream)?);
+            let classes = lent_or_none(classes, Argument::Classes, stream)?;
+            let splits = splits(row_splits, num_splits)?;
+            let mut candidates = Candidates::new(boxes.rows()?, scores.rows()?);
+            if let Some(classes) = &classes {
+                candidates = candidates.classes(classes.ints(Argument::Classes, &[1])?);
+            }
+            if let Some(splits) = &splits {
+                candidates = candidates.batch(splits);
+            }
+            Ok(worker.run(candidates, kept)?)
+        })
     })
 }
 
@@ -260,23 +268,25 @@ pub extern "C" fn pointmill_suppressor_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_suppressor { stream, kept, .. } = some(suppressor, "suppressor")?;
+        let pointmill_suppressor { stream, kept, outcome, .. } = some(suppressor, "suppressor")?;
         let items = kept.num_items();
-        let views = [
-            ("rows", View::new(kept.rows(), items, kept.capacity())),
-            ("num_kept", View::new(kept.num_kept(), items, 1)),
-        ];
-        give(&views, name, stream, array)
+        let views = || {
+            Ok([
+                ("rows", View::new(kept.rows(), items, kept.capacity())?),
+                ("num_kept", View::new(kept.num_kept(), items, 1)?),
+            ])
+        };
+        outcome.give(views, name, stream, array)
     })
 }
 
-/// Waits, and refuses boxes and classes of the last call that are none, which a GPU finds.
+/// Waits. Fails if boxes and classes of the last call are invalid, which a GPU finds late.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_suppressor_check(suppressor: Option<&pointmill_suppressor>) -> pointmill_status {
     guard(|| Ok(some(suppressor, "suppressor")?.kept.read().map(drop)?))
 }
 
-/// Gives a suppressor back.
+/// Destroys the suppressor and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_suppressor_destroy(suppressor: Option<Box<pointmill_suppressor>>) {
     destroy(suppressor);

@@ -10,20 +10,37 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum pointmill_status {
-    /// It did what it was asked to.
+    /// Success.
     POINTMILL_OK = 0,
-    /// An argument that it cannot work with. Nothing was done.
+    /// Invalid argument. Nothing was done.
     POINTMILL_ARGUMENT = 1,
-    /// Memory that the host or the device does not have.
+    /// The host or the device is out of memory.
     POINTMILL_OUT_OF_MEMORY = 2,
-    /// A device that is not there.
+    /// There is no such device.
     POINTMILL_NO_DEVICE = 3,
-    /// Another refusal of the driver or of the system.
+    /// Another error of the driver or of the system.
     POINTMILL_DEVICE = 4,
-    /// A device that no longer answers: the process must start its work anew.
+    /// The device no longer answers. The process must start its work again.
     POINTMILL_DEVICE_LOST = 5,
     /// A defect of the library; please report it. The handle may only be destroyed.
     POINTMILL_INTERNAL = 6,
+}
+
+impl pointmill_status {
+    /// The status that a function of the caller has returned, which may be any number.
+    pub(crate) fn of_caller(number: u32) -> Result<Self> {
+        let all = [
+            Self::POINTMILL_OK,
+            Self::POINTMILL_ARGUMENT,
+            Self::POINTMILL_OUT_OF_MEMORY,
+            Self::POINTMILL_NO_DEVICE,
+            Self::POINTMILL_DEVICE,
+            Self::POINTMILL_DEVICE_LOST,
+            Self::POINTMILL_INTERNAL,
+        ];
+        let status = all.get(number as usize).copied();
+        status.ok_or_else(|| Fault::new("work", "a pointmill_status, 0 to 6", number))
+    }
 }
 
 /// Why a call failed.
@@ -75,6 +92,7 @@ impl From<Error> for Fault {
         };
         match error {
             Error::Argument { argument, expected, got } => Self::new(argument, expected, got),
+            Error::Tile { tile: [x, y], reason } => Self::new(format_args!("tile {x}_{y}"), "its sums", reason),
             Error::OutOfMemory { .. } => of(pointmill_status::POINTMILL_OUT_OF_MEMORY),
             Error::DeviceUnavailable { .. } => of(pointmill_status::POINTMILL_NO_DEVICE),
             Error::DeviceLost { .. } => of(pointmill_status::POINTMILL_DEVICE_LOST),
@@ -130,7 +148,7 @@ pub extern "C" fn pointmill_last_message() -> *const c_char {
     last(0)
 }
 
-/// The argument that it refused, or "".
+/// The invalid argument, or "".
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_last_argument() -> *const c_char {
     last(1)

@@ -116,7 +116,7 @@ pub extern "C" fn pointmill_icp_params_init(params: *mut pointmill_icp_params) -
     defaults(params, pointmill_icp_params::new)
 }
 
-/// Makes a cloud [N, 3 or more] of f32 or f64 ready on the stream. Parameters of null are the defaults.
+/// Makes a cloud [N, 3 or more] of f32 or f64 ready on the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_icp_target_create(
     stream: Option<&pointmill_stream>,
@@ -151,7 +151,7 @@ pub extern "C" fn pointmill_icp_target_align(
     })
 }
 
-/// Gives a target back.
+/// Destroys the target and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_icp_target_destroy(target: Option<Box<pointmill_icp_target>>) {
     destroy(target);

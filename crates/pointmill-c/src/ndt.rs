@@ -166,13 +166,13 @@ pub extern "C" fn pointmill_ndt_moments_len(moments: Option<&pointmill_ndt_momen
     moments.map_or(0, |moments| moments.0.len() as u64)
 }
 
-/// Gives sums back.
+/// Destroys the sums and frees their memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_ndt_moments_destroy(moments: Option<Box<pointmill_ndt_moments>>) {
     destroy(moments);
 }
 
-/// A grid of the points so far, on the device of the stream. Parameters of null are the defaults.
+/// A grid of the points so far, on the device of the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_ndt_grid_create(
     stream: Option<&pointmill_stream>,
@@ -246,7 +246,7 @@ pub extern "C" fn pointmill_ndt_grid_align(
 }
 
 /// The same of several scans in one call: `num_guesses` says how many of the guesses belong to each.
-/// A scan that is refused refuses the call.
+/// An invalid scan fails the call.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_ndt_grid_align_many(
     grid: Option<&pointmill_ndt_grid>,
@@ -308,7 +308,7 @@ pub extern "C" fn pointmill_ndt_grid_score(
     })
 }
 
-/// Gives a grid back.
+/// Destroys the grid and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_ndt_grid_destroy(grid: Option<Box<pointmill_ndt_grid>>) {
     destroy(grid);

@@ -67,7 +67,7 @@ pub struct pointmill_step {
     pub covariance: [f64; 36],
     /// The mean of the aligned points in the world.
     pub pivot: [f64; 3],
-    /// Points of the sweep, those in range, those that were aligned, and pairs.
+    /// Points of the sweep.
     pub points: u64,
     /// Points that are finite and in range.
     pub usable: u64,
@@ -154,7 +154,7 @@ pub extern "C" fn pointmill_odometry_params_init(params: *mut pointmill_odometry
     defaults(params, pointmill_odometry_params::new)
 }
 
-/// Odometry on the stream. Parameters of null are the defaults.
+/// Odometry on the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_odometry_create(
     stream: Option<&pointmill_stream>,
@@ -194,7 +194,7 @@ pub extern "C" fn pointmill_odometry_push(
     })
 }
 
-/// Gives odometry back.
+/// Destroys the odometry and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_odometry_destroy(odometry: Option<Box<pointmill_odometry>>) {
     destroy(odometry);
@@ -359,7 +359,7 @@ pub extern "C" fn pointmill_localizer_params_init(params: *mut pointmill_localiz
     defaults(params, pointmill_localizer_params::new)
 }
 
-/// A localizer in a grid, which it keeps. Parameters of null are the defaults.
+/// A localizer in a grid, which it keeps. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_localizer_create(
     stream: Option<&pointmill_stream>,
@@ -406,7 +406,7 @@ pub extern "C" fn pointmill_localizer_push(
     })
 }
 
-/// Gives a localizer back.
+/// Destroys the localizer and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_localizer_destroy(localizer: Option<Box<pointmill_localizer>>) {
     destroy(localizer);

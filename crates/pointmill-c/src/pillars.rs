@@ -1,6 +1,6 @@
 //! Sweeps in one frame, and features of pillars.
 
-use crate::array::{View, give, lent, pointmill_array};
+use crate::array::{Outcome, View, lent, pointmill_array};
 use crate::error::{Fault, Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, given_or, list, number, some, structs};
 use crate::registration::{pointmill_pose, pose};
@@ -16,6 +16,7 @@ pub struct pointmill_densifier {
     worker: Densifier,
     points: Buffer<f32>,
     shape: [usize; 2],
+    outcome: Outcome,
 }
 
 /// A densifier whose work goes to the stream.
@@ -28,7 +29,8 @@ pub extern "C" fn pointmill_densifier_create(
         create(densifier, || {
             let stream = of(stream)?.clone();
             let (worker, points) = (Densifier::new(&stream)?, stream.alloc(0)?);
-            Ok(pointmill_densifier { stream, worker, points, shape: [0; 2] })
+            let outcome = Outcome::none("pointmill_densifier_run");
+            Ok(pointmill_densifier { stream, worker, points, shape: [0; 2], outcome })
         })
     })
 }
@@ -44,15 +46,17 @@ pub extern "C" fn pointmill_densifier_run(
     num_sweeps: u64,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_densifier { stream, worker, points, shape } = some(densifier, "densifier")?;
-        let sweeps = list(sweeps, num_sweeps, "sweeps")?;
-        let lent = sweeps.iter().map(|sweep| lent(sweep, Argument::Sweeps, stream)).collect::<Result<Vec<_>>>()?;
-        let rows = lent.iter().map(|lent| Ok(lent.rows()?)).collect::<Result<Vec<_>>>()?;
-        let transforms = list(transforms, num_sweeps, "transforms")?.iter().map(pose).collect::<Result<Vec<_>>>()?;
-        *shape = [0; 2];
-        worker.run(&rows, &transforms, list(time_lags, num_sweeps, "time_lags")?, points)?;
-        *shape = [rows.iter().map(pointmill::Rows::len).sum(), rows[0].columns() + 1];
-        Ok(())
+        let pointmill_densifier { stream, worker, points, shape, outcome } = some(densifier, "densifier")?;
+        outcome.of(|| {
+            let sweeps = list(sweeps, num_sweeps, "sweeps")?;
+            let lent = sweeps.iter().map(|sweep| lent(sweep, Argument::Sweeps, stream)).collect::<Result<Vec<_>>>()?;
+            let rows = lent.iter().map(|lent| Ok(lent.rows()?)).collect::<Result<Vec<_>>>()?;
+            let transforms =
+                list(transforms, num_sweeps, "transforms")?.iter().map(pose).collect::<Result<Vec<_>>>()?;
+            worker.run(&rows, &transforms, list(time_lags, num_sweeps, "time_lags")?, points)?;
+            *shape = [rows.iter().map(pointmill::Rows::len).sum(), rows[0].columns() + 1];
+            Ok(())
+        })
     })
 }
 
@@ -64,12 +68,12 @@ pub extern "C" fn pointmill_densifier_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let d = some(densifier, "densifier")?;
-        give(&[("points", View::new(&d.points, d.shape[0], d.shape[1]))], name, &d.stream, array)
+        let pointmill_densifier { stream, points, shape: [rows, columns], outcome, .. } = some(densifier, "densifier")?;
+        outcome.give(|| Ok([("points", View::new(points, *rows, *columns)?)]), name, stream, array)
     })
 }
 
-/// Gives a densifier back.
+/// Destroys the densifier and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_densifier_destroy(densifier: Option<Box<pointmill_densifier>>) {
     destroy(densifier);
@@ -113,6 +117,7 @@ pub struct pointmill_pillar_encoder {
     width: usize,
     features: Buffer<f32>,
     shape: [usize; 2],
+    outcome: Outcome,
 }
 
 /// The defaults.
@@ -121,7 +126,7 @@ pub extern "C" fn pointmill_pillar_params_init(params: *mut pointmill_pillar_par
     defaults(params, pointmill_pillar_params::new)
 }
 
-/// An encoder whose work goes to the stream. Parameters of null are the defaults.
+/// An encoder whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_pillar_encoder_create(
     stream: Option<&pointmill_stream>,
@@ -133,7 +138,8 @@ pub extern "C" fn pointmill_pillar_encoder_create(
             let stream = of(stream)?.clone();
             let params = given_or(params, pointmill_pillar_params::new)?.params()?;
             let (worker, features) = (PillarEncoder::new(&stream, &params)?, stream.alloc(0)?);
-            Ok(pointmill_pillar_encoder { stream, worker, width: params.features.width(), features, shape: [0; 2] })
+            let (width, outcome) = (params.features.width(), Outcome::none("pointmill_pillar_encoder_run"));
+            Ok(pointmill_pillar_encoder { stream, worker, width, features, shape: [0; 2], outcome })
         })
     })
 }
@@ -149,28 +155,37 @@ pub extern "C" fn pointmill_pillar_encoder_run(
     coords: *const pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_pillar_encoder { stream, worker, width, features, shape } = some(encoder, "encoder")?;
-        let whole = crate::handle::given(voxels).map_err(|fault| fault.about("voxels"))?;
-        let (slots, row) = (slots as usize, whole.columns as usize);
-        if slots == 0 || !row.is_multiple_of(slots) {
-            return Err(Fault::new("slots", format_args!("a part of the {row} columns of voxels"), slots));
-        }
-        let lent_voxels = lent(voxels, Argument::Voxels, stream)?;
-        let num_points = lent(num_points, Argument::NumPoints, stream)?;
-        let columns = crate::handle::given(coords).map_err(|fault| fault.about("coords"))?.columns as usize;
-        let coords = lent(coords, Argument::Coords, stream)?;
-        let slotted = lent_voxels.rows_of(row / slots)?;
-        *shape = [0; 2];
-        num_points.ints(Argument::NumPoints)?;
-        coords.ints(Argument::Coords)?;
-        if slotted.stream().is_none() {
-            worker.run(PillarPoints::new(slotted, slots, num_points.host(), coords.host())?, features)?;
-        } else {
-            let (num_points, coords) = (num_points.ints_on(stream)?, coords.ints_on(stream)?);
-            worker.run(PillarPoints::on_device(slotted, slots, &num_points, &coords, columns)?, features)?;
-        }
-        *shape = [whole.rows as usize, slots * *width];
-        Ok(())
+        let pointmill_pillar_encoder { stream, worker, width, features, shape, outcome } = some(encoder, "encoder")?;
+        outcome.of(|| {
+            let whole = crate::handle::given(voxels).map_err(|fault| fault.about("voxels"))?;
+            let (slots, row) = (slots as usize, whole.columns as usize);
+            if slots == 0 || !row.is_multiple_of(slots) {
+                return Err(Fault::new("slots", format_args!("a part of the {row} columns of voxels"), slots));
+            }
+            let lent_voxels = lent(voxels, Argument::Voxels, stream)?;
+            let num_points = lent(num_points, Argument::NumPoints, stream)?;
+            let columns = crate::handle::given(coords).map_err(|fault| fault.about("coords"))?.columns as usize;
+            let coords = lent(coords, Argument::Coords, stream)?;
+            let slotted = lent_voxels.rows_of(row / slots)?;
+            let expected = format_args!("{} rows, as voxels has", whole.rows);
+            for (argument, ints) in [
+                (Argument::NumPoints, num_points.ints(Argument::NumPoints, &[1])?),
+                (Argument::Coords, coords.ints(Argument::Coords, &[3, 4])?),
+            ] {
+                let width = if argument == Argument::Coords { columns.max(1) } else { 1 };
+                if ints.len() as u64 != whole.rows.saturating_mul(width as u64) {
+                    return Err(Fault::new(argument, expected, ints.len() / width));
+                }
+            }
+            if slotted.stream().is_none() {
+                worker.run(PillarPoints::new(slotted, slots, num_points.host(), coords.host())?, features)?;
+            } else {
+                let (num_points, coords) = (num_points.ints_on(stream)?, coords.ints_on(stream)?);
+                worker.run(PillarPoints::on_device(slotted, slots, &num_points, &coords, columns)?, features)?;
+            }
+            *shape = [whole.rows as usize, slots * *width];
+            Ok(())
+        })
     })
 }
 
@@ -182,12 +197,13 @@ pub extern "C" fn pointmill_pillar_encoder_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let e = some(encoder, "encoder")?;
-        give(&[("features", View::new(&e.features, e.shape[0], e.shape[1]))], name, &e.stream, array)
+        let pointmill_pillar_encoder { stream, features, shape: [rows, columns], outcome, .. } =
+            some(encoder, "encoder")?;
+        outcome.give(|| Ok([("features", View::new(features, *rows, *columns)?)]), name, stream, array)
     })
 }
 
-/// Gives an encoder back.
+/// Destroys the encoder and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_pillar_encoder_destroy(encoder: Option<Box<pointmill_pillar_encoder>>) {
     destroy(encoder);

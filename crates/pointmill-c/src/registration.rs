@@ -268,7 +268,7 @@ pub extern "C" fn pointmill_register_target_register(
     })
 }
 
-/// Gives a target back.
+/// Destroys the target and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_register_target_destroy(target: Option<Box<pointmill_register_target>>) {
     destroy(target);

@@ -1,6 +1,6 @@
 //! Pooling of features in boxes, and points in boxes.
 
-use crate::array::{View, give, lent, pointmill_array};
+use crate::array::{Outcome, View, give, lent, pointmill_array};
 use crate::error::{Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, flag, given_or, number, some, structs};
 use crate::stream::{of, pointmill_stream};
@@ -88,6 +88,7 @@ pub struct pointmill_roi_pooler {
     stream: Stream,
     worker: RoiPooler,
     pooled: RoiPooled,
+    outcome: Outcome,
 }
 
 /// The defaults.
@@ -96,7 +97,7 @@ pub extern "C" fn pointmill_roi_pool_params_init(params: *mut pointmill_roi_pool
     defaults(params, pointmill_roi_pool_params::new)
 }
 
-/// A pooler whose work goes to the stream. Parameters of null are the defaults.
+/// A pooler whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_roi_pooler_create(
     stream: Option<&pointmill_stream>,
@@ -107,7 +108,8 @@ pub extern "C" fn pointmill_roi_pooler_create(
         create(pooler, || {
             let stream = of(stream)?.clone();
             let worker = RoiPooler::new(&stream, &given_or(params, pointmill_roi_pool_params::new)?.params()?)?;
-            Ok(pointmill_roi_pooler { pooled: worker.output()?, worker, stream })
+            let outcome = Outcome::none("pointmill_roi_pooler_run");
+            Ok(pointmill_roi_pooler { pooled: worker.output()?, worker, stream, outcome })
         })
     })
 }
@@ -122,10 +124,12 @@ pub extern "C" fn pointmill_roi_pooler_run(
     features: *const pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_roi_pooler { stream, worker, pooled } = some(pooler, "pooler")?;
-        let (boxes, points) = (lent(boxes, Argument::Boxes, stream)?, lent(points, Argument::Points, stream)?);
-        let features = lent(features, Argument::Features, stream)?;
-        Ok(worker.run(Scene::new(boxes.rows()?, points.rows()?), features.rows()?, pooled)?)
+        let pointmill_roi_pooler { stream, worker, pooled, outcome } = some(pooler, "pooler")?;
+        outcome.of(|| {
+            let (boxes, points) = (lent(boxes, Argument::Boxes, stream)?, lent(points, Argument::Points, stream)?);
+            let features = lent(features, Argument::Features, stream)?;
+            Ok(worker.run(Scene::new(boxes.rows()?, points.rows()?), features.rows()?, pooled)?)
+        })
     })
 }
 
@@ -139,16 +143,19 @@ pub extern "C" fn pointmill_roi_pooler_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_roi_pooler { stream, pooled, .. } = some(pooler, "pooler")?;
-        let made = pooled.specs()?.into_iter().filter_map(|spec| {
-            let buffer = pooled.array(spec.array)?;
-            Some((spec.array.as_str(), View::any(buffer, &spec.shape)))
-        });
-        give(&made.collect::<Vec<_>>(), name, stream, array)
+        let pointmill_roi_pooler { stream, pooled, outcome, .. } = some(pooler, "pooler")?;
+        outcome.check(name)?;
+        let mut views = Vec::new();
+        for spec in pooled.specs()? {
+            if let Some(buffer) = pooled.array(spec.array) {
+                views.push((spec.array.as_str(), View::any(buffer, &spec.shape)?));
+            }
+        }
+        give(&views, name, stream, array)
     })
 }
 
-/// Gives a pooler back.
+/// Destroys the pooler and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_roi_pooler_destroy(pooler: Option<Box<pointmill_roi_pooler>>) {
     destroy(pooler);
@@ -177,6 +184,7 @@ pub struct pointmill_points_in_boxes {
     lists: BoxLists,
     /// The name of the numbers of the last call and how many; none after lists.
     last: Option<(&'static str, usize)>,
+    outcome: Outcome,
 }
 
 /// A worker on the stream, with a pointmill_box_origin and a margin in metres.
@@ -193,7 +201,8 @@ pub extern "C" fn pointmill_points_in_boxes_create(
             let origin = choice(BoxOrigin::ALL, origin, Argument::Origin)?;
             let worker = PointsInBoxes::new(&stream, BoxParams { origin, margin })?;
             let (numbers, lists) = (stream.alloc(0)?, worker.lists()?);
-            Ok(pointmill_points_in_boxes { stream, worker, numbers, lists, last: None })
+            let outcome = Outcome::none("pointmill_points_in_boxes_run");
+            Ok(pointmill_points_in_boxes { stream, worker, numbers, lists, last: None, outcome })
         })
     })
 }
@@ -207,21 +216,21 @@ pub extern "C" fn pointmill_points_in_boxes_run(
     points: *const pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_points_in_boxes { stream, worker, numbers, lists, last } = some(inside, "inside")?;
-        let (boxes, points) = (lent(boxes, Argument::Boxes, stream)?, lent(points, Argument::Points, stream)?);
-        let (boxes, points) = (boxes.rows()?, points.rows()?);
-        let scene = Scene::new(boxes, points);
-        let answered = [Some(("part", points.len())), Some(("count", boxes.len())), None, None];
-        let answer = choice(&answered, question, "question")?;
-        *last = None;
-        match question {
-            0 => worker.part(scene, numbers)?,
-            1 => worker.count(scene, numbers)?,
-            2 => worker.all(scene, lists)?,
-            _ => worker.crop(scene, lists)?,
-        }
-        *last = answer;
-        Ok(())
+        let pointmill_points_in_boxes { stream, worker, numbers, lists, last, outcome } = some(inside, "inside")?;
+        outcome.of(|| {
+            let (boxes, points) = (lent(boxes, Argument::Boxes, stream)?, lent(points, Argument::Points, stream)?);
+            let (boxes, points) = (boxes.rows()?, points.rows()?);
+            let scene = Scene::new(boxes, points);
+            let answered = [Some(("part", points.len())), Some(("count", boxes.len())), None, None];
+            *last = choice(&answered, question, "question")?;
+            match question {
+                0 => worker.part(scene, numbers)?,
+                1 => worker.count(scene, numbers)?,
+                2 => worker.all(scene, lists)?,
+                _ => worker.crop(scene, lists)?,
+            }
+            Ok(())
+        })
     })
 }
 
@@ -233,19 +242,22 @@ pub extern "C" fn pointmill_points_in_boxes_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_points_in_boxes { stream, numbers, lists, last, .. } = some(inside, "inside")?;
-        match last {
-            Some((made, len)) => give(&[(*made, View::new(numbers, *len, 1))], name, stream, array),
-            None => {
-                let (rows, len) = (lists.num_rows(), lists.num_indices());
-                let splits = ("row_splits", View::new(lists.row_splits(), rows + 1, 1));
-                give(&[splits, ("indices", View::new(lists.indices(), len, 1))], name, stream, array)
-            }
+        let pointmill_points_in_boxes { stream, numbers, lists, last, outcome, .. } = some(inside, "inside")?;
+        if let Some((made, len)) = last {
+            return outcome.give(|| Ok([(*made, View::new(numbers, *len, 1)?)]), name, stream, array);
         }
+        let (rows, len) = (lists.num_rows(), lists.num_indices());
+        let views = || {
+            Ok([
+                ("row_splits", View::new(lists.row_splits(), rows + 1, 1)?),
+                ("indices", View::new(lists.indices(), len, 1)?),
+            ])
+        };
+        outcome.give(views, name, stream, array)
     })
 }
 
-/// Gives a worker back.
+/// Destroys the worker and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_points_in_boxes_destroy(inside: Option<Box<pointmill_points_in_boxes>>) {
     destroy(inside);

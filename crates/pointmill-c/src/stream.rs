@@ -70,14 +70,14 @@ pub extern "C" fn pointmill_stream_synchronize(stream: Option<&pointmill_stream>
     guard(|| Ok(of(stream)?.synchronize()?))
 }
 
-/// Waits for the device, and from then on refuses all work of this stream, whose `CUstream` may be
+/// Waits for the device, and from then on all work of this stream fails, whose `CUstream` may be
 /// destroyed afterwards.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_stream_retire(stream: Option<&pointmill_stream>) -> pointmill_status {
     guard(|| Ok(of(stream)?.retire()?))
 }
 
-/// Gives a stream back; handles that were made with it go on.
+/// Destroys the stream. Handles that were made with it stay usable.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_stream_destroy(stream: Option<Box<pointmill_stream>>) {
     destroy(stream);
@@ -85,26 +85,26 @@ pub extern "C" fn pointmill_stream_destroy(stream: Option<Box<pointmill_stream>>
 
 /// Records what `work` queues on the stream of a GPU, instead of running it. Run the same calls once
 /// before, with sizes as large as they get: while it records, nothing is allocated and nothing waits.
-/// A status other than POINTMILL_OK of `work` ends the recording. Streams that the caller records by
+/// `work` returns a pointmill_status; one other than POINTMILL_OK ends the recording. Streams that the caller records by
 /// its own means work as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_stream_capture(
     stream: Option<&pointmill_stream>,
-    work: Option<extern "C" fn(data: *mut c_void) -> pointmill_status>,
+    work: Option<extern "C" fn(data: *mut c_void) -> u32>,
     data: *mut c_void,
     graph: Option<&mut *mut pointmill_graph>,
 ) -> pointmill_status {
     guard(|| {
         create(graph, || {
-            let (work, mut refused) = (some(work, "work")?, pointmill_status::POINTMILL_OK);
+            let (work, mut refused) = (some(work, "work")?, 0);
             let captured = of(stream)?.capture(|| {
                 refused = work(data);
                 let ended = || pointmill::Error::Internal { what: "work ended the recording".to_owned() };
-                if refused == pointmill_status::POINTMILL_OK { Ok(()) } else { Err(ended()) }
+                if refused == 0 { Ok(()) } else { Err(ended()) }
             });
             match captured {
                 Ok(graph) => Ok(pointmill_graph(graph)),
-                Err(_) if refused != pointmill_status::POINTMILL_OK => Err(Fault::again(refused)),
+                Err(_) if refused != 0 => Err(Fault::again(pointmill_status::of_caller(refused)?)),
                 Err(error) => Err(error.into()),
             }
         })
@@ -122,7 +122,7 @@ pub extern "C" fn pointmill_graph_launch(graph: Option<&mut pointmill_graph>) ->
     })
 }
 
-/// Gives a recording back.
+/// Destroys the recording and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_graph_destroy(graph: Option<Box<pointmill_graph>>) {
     destroy(graph);

@@ -1,6 +1,6 @@
 //! Sweeps into voxels.
 
-use crate::array::{View, give, lent, pointmill_array};
+use crate::array::{Outcome, View, give, lent, pointmill_array};
 use crate::error::{Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, flag, given_or, number, some, splits, structs};
 use crate::stream::{of, pointmill_stream};
@@ -109,6 +109,7 @@ pub struct pointmill_voxelizer {
     stream: Stream,
     worker: Voxelizer,
     voxels: Voxels,
+    outcome: Outcome,
 }
 
 /// The defaults.
@@ -117,7 +118,7 @@ pub extern "C" fn pointmill_voxelize_params_init(params: *mut pointmill_voxelize
     defaults(params, pointmill_voxelize_params::new)
 }
 
-/// A voxelizer whose work goes to the stream. Parameters of null are the defaults.
+/// A voxelizer whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_voxelizer_create(
     stream: Option<&pointmill_stream>,
@@ -129,7 +130,8 @@ pub extern "C" fn pointmill_voxelizer_create(
             let stream = of(stream)?;
             let params = given_or(params, pointmill_voxelize_params::new)?.params()?;
             let worker = Voxelizer::new(stream, &params)?;
-            Ok(pointmill_voxelizer { voxels: worker.output()?, worker, stream: stream.clone() })
+            let outcome = Outcome::none("pointmill_voxelizer_run");
+            Ok(pointmill_voxelizer { voxels: worker.output()?, worker, stream: stream.clone(), outcome })
         })
     })
 }
@@ -144,13 +146,15 @@ pub extern "C" fn pointmill_voxelizer_run(
     num_splits: u64,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_voxelizer { stream, worker, voxels } = some(voxelizer, "voxelizer")?;
-        let points = lent(points, Argument::Points, stream)?;
-        match splits(row_splits, num_splits)? {
-            None => worker.run(points.rows()?, voxels)?,
-            Some(splits) => worker.run_batch(points.rows()?, &splits, voxels)?,
-        }
-        Ok(())
+        let pointmill_voxelizer { stream, worker, voxels, outcome } = some(voxelizer, "voxelizer")?;
+        outcome.of(|| {
+            let points = lent(points, Argument::Points, stream)?;
+            match splits(row_splits, num_splits)? {
+                None => worker.run(points.rows()?, voxels)?,
+                Some(splits) => worker.run_batch(points.rows()?, &splits, voxels)?,
+            }
+            Ok(())
+        })
     })
 }
 
@@ -166,18 +170,19 @@ pub extern "C" fn pointmill_voxelizer_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let voxelizer = some(voxelizer, "voxelizer")?;
-        let voxels = &voxelizer.voxels;
-        let made = voxels.specs()?.into_iter().filter_map(|spec| {
-            let buffer = voxels.array(spec.array)?;
-            Some((spec.array.as_str(), View::any(buffer, &spec.shape)))
-        });
-        let counts = ("counts", View::words(num_voxels_device(voxels), 6));
-        give(&made.chain([counts]).collect::<Vec<_>>(), name, &voxelizer.stream, array)
+        let pointmill_voxelizer { stream, voxels, outcome, .. } = some(voxelizer, "voxelizer")?;
+        outcome.check(name)?;
+        let mut views = vec![("counts", View::words(num_voxels_device(voxels), 6))];
+        for spec in voxels.specs()? {
+            if let Some(buffer) = voxels.array(spec.array) {
+                views.push((spec.array.as_str(), View::any(buffer, &spec.shape)?));
+            }
+        }
+        give(&views, name, stream, array)
     })
 }
 
-/// Gives a voxelizer back.
+/// Destroys the voxelizer and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_voxelizer_destroy(voxelizer: Option<Box<pointmill_voxelizer>>) {
     destroy(voxelizer);

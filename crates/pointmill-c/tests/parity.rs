@@ -269,10 +269,10 @@ fn recordings_give_what_plain_calls_give() {
     let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
     let expected = copied::<i32>(get, "coords");
     struct Work(*mut pointmill_voxelizer, pointmill_array);
-    extern "C" fn again(data: *mut c_void) -> pointmill_status {
+    extern "C" fn again(data: *mut c_void) -> u32 {
         // SAFETY: the work below, which outlives the recording.
         let work = unsafe { &*data.cast::<Work>() };
-        pointmill_voxelizer_run(own(work.0), &raw const work.1, null(), 0)
+        pointmill_voxelizer_run(own(work.0), &raw const work.1, null(), 0) as u32
     }
     let (mut work, mut graph) = (Work(voxelizer, input), null_mut());
     ok(pointmill_stream_capture(shared(stream), Some(again), (&raw mut work).cast(), Some(&mut graph)));
@@ -285,6 +285,12 @@ fn recordings_give_what_plain_calls_give() {
     let mut none = null_mut();
     assert_eq!(pointmill_stream_capture(shared(stream), Some(again), (&raw mut work).cast(), Some(&mut none)), REFUSED);
     assert!(message().contains("host slice") && none.is_null(), "{}", message());
+    // A callback of C may return any number.
+    extern "C" fn odd(_: *mut c_void) -> u32 {
+        77
+    }
+    assert_eq!(pointmill_stream_capture(shared(stream), Some(odd), null_mut(), Some(&mut none)), REFUSED);
+    assert_eq!(message(), "work: expected a pointmill_status, 0 to 6, got 77");
     pointmill_graph_destroy(ended(graph));
     pointmill_voxelizer_destroy(ended(voxelizer));
     pointmill_stream_destroy(ended(stream));

@@ -74,8 +74,5 @@ impl DataError {
 /// Whether an error of an operator is about the input that it works on, so that the others are done
 /// all the same. Parameters are checked before, so an error about an argument is.
 pub const fn is_of_input(e: &Error) -> bool {
-    matches!(
-        e,
-        Error::Argument { .. } | Error::Tile { .. } | Error::Grid(_) | Error::Cloud(_) | Error::OutOfMemory { .. }
-    )
+    matches!(e, Error::Argument { .. } | Error::Tile { .. } | Error::OutOfMemory { .. })
 }

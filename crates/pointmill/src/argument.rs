@@ -59,6 +59,9 @@ arguments! {
     GradFeatures = "grad_features",
     GradPooled = "grad_pooled",
     Grid = "grid",
+    GridX = "grid[0]",
+    GridY = "grid[1]",
+    GridZ = "grid[2]",
     GridSize = "grid_size",
     Ground = "ground",
     Guess = "guess",
@@ -117,6 +120,9 @@ arguments! {
     PreMax = "pre_max",
     Radius = "radius",
     Range = "range",
+    RangeX = "range[0]",
+    RangeY = "range[1]",
+    RangeZ = "range[2]",
     Region = "region",
     Resolution = "resolution",
     Robust = "robust",
@@ -154,6 +160,33 @@ arguments! {
     Turn = "turn",
     Values = "values",
     VoxelSize = "voxel_size",
+    VoxelSizeX = "voxel_size[0]",
+    VoxelSizeY = "voxel_size[1]",
+    VoxelSizeZ = "voxel_size[2]",
     Voxels = "voxels",
     YawRange = "yaw_range",
+}
+
+impl Argument {
+    pub(crate) const GRID: [Self; 3] = [Self::GridX, Self::GridY, Self::GridZ];
+    pub(crate) const RANGE: [Self; 3] = [Self::RangeX, Self::RangeY, Self::RangeZ];
+    pub(crate) const VOXEL_SIZE: [Self; 3] = [Self::VoxelSizeX, Self::VoxelSizeY, Self::VoxelSizeZ];
+
+    /// The argument that has the axis, and the number of the axis; for others the argument itself.
+    ///
+    /// ```
+    /// use pointmill::Argument;
+    /// assert_eq!(Argument::RangeZ.of_axis(), (Argument::Range, Some(2)));
+    /// assert_eq!(Argument::Range.of_axis(), (Argument::Range, None));
+    /// ```
+    pub fn of_axis(self) -> (Self, Option<usize>) {
+        let all = [
+            (Self::Grid, Self::GRID),
+            (Self::Range, Self::RANGE),
+            (Self::VoxelSize, Self::VOXEL_SIZE),
+            (Self::OutSize, [Self::OutSizeX, Self::OutSizeY, Self::OutSizeZ]),
+        ];
+        let found = all.iter().find_map(|(of, axes)| Some((*of, axes.iter().position(|axis| *axis == self)?)));
+        found.map_or((self, None), |(of, axis)| (of, Some(axis)))
+    }
 }

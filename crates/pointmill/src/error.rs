@@ -19,12 +19,6 @@ pub enum Error {
         /// What it is.
         got: String,
     },
-    /// A voxel size and a range that make no grid.
-    #[error(transparent)]
-    Grid(#[from] GridError),
-    /// An array that is not a point cloud.
-    #[error(transparent)]
-    Cloud(#[from] CloudError),
     /// A tile of a map that its source could not give.
     #[error("tile {}_{}: expected its sums, got: {reason}", tile[0], tile[1])]
     Tile {
@@ -99,5 +93,71 @@ impl From<NotRigid> for Error {
     }
 }
 
+/// A voxel size and a range that make no grid are an [`Error::Argument`].
+impl From<GridError> for Error {
+    fn from(why: GridError) -> Self {
+        match why {
+            GridError::VoxelSize { axis, got } => {
+                Self::argument(Argument::VOXEL_SIZE[axis], "a finite size > 0 m", got)
+            }
+            GridError::Range { axis, min, max } => {
+                Self::argument(Argument::RANGE[axis], "finite min < max", format_args!("{min}..{max}"))
+            }
+            GridError::Cells { axis, cells } => {
+                let got = format_args!("{cells} ((max - min) / voxel_size, rounded)");
+                Self::argument(Argument::GRID[axis], "1 to 2147483647 cells", got)
+            }
+            GridError::TooSmall { least: [x, y, z], got: [dx, dy, dz] } => {
+                let expected = format!("{x} x {y} x {z} m or more for a grid around all points");
+                Self::argument(Argument::VoxelSize, expected, format_args!("{dx} x {dy} x {dz} m"))
+            }
+            GridError::TooManyCells { dims: [x, y, z] } => {
+                Self::argument(Argument::Grid, "at most 2^63 cells", format_args!("{x} x {y} x {z}"))
+            }
+            other => Self::argument(Argument::Grid, "a voxel size and a range that make a grid", other),
+        }
+    }
+}
+
+/// An array that is not a point cloud is an [`Error::Argument`].
+impl From<CloudError> for Error {
+    fn from(why: CloudError) -> Self {
+        match why {
+            CloudError::Columns { got } => Self::argument(Argument::Columns, "at least 3 (x, y, z)", got),
+            CloudError::Length { len, columns } => {
+                let expected = format!("a multiple of {columns} values ([N, {columns}] row-major)");
+                Self::argument(Argument::Points, expected, len)
+            }
+            other => Self::argument(Argument::Points, "a point cloud", other),
+        }
+    }
+}
+
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Errors of grids and clouds keep their words, and name an argument.
+    #[test]
+    fn grids_and_clouds_are_arguments() {
+        let grids = [
+            (GridError::VoxelSize { axis: 1, got: 0.0 }, "voxel_size[1]"),
+            (GridError::Range { axis: 2, min: 3.0, max: f32::NAN }, "range[2]"),
+            (GridError::Cells { axis: 0, cells: 3e9 }, "grid[0]"),
+            (GridError::TooSmall { least: [0.1, 0.2, 0.3], got: [1e-9; 3] }, "voxel_size"),
+            (GridError::TooManyCells { dims: [7, 8, 9] }, "grid"),
+        ];
+        let clouds =
+            [(CloudError::Columns { got: 2 }, "columns"), (CloudError::Length { len: 7, columns: 4 }, "points")];
+        let grids = grids.map(|(why, name)| (why.to_string(), Error::from(why), name));
+        let clouds = clouds.map(|(why, name)| (why.to_string(), Error::from(why), name));
+        for (words, error, name) in grids.into_iter().chain(clouds) {
+            assert_eq!(error.to_string(), words);
+            let Error::Argument { argument, .. } = error else { panic!("{words}") };
+            assert_eq!(argument.as_str(), name);
+        }
+    }
+}

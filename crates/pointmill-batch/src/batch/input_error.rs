@@ -5,10 +5,15 @@ use crate::json::ErrorRecord;
 use crate::printer::Printer;
 use crate::stderr;
 use crate::text::shown;
-use pointmill::Error;
+use pointmill::{Argument, Error};
 use pointmill_data::{DataError, is_of_input};
 use pointmill_io::{IoError, escape};
 use std::path::PathBuf;
+
+/// Whether an argument is part of a grid around an input.
+fn is_of_grid(argument: Argument) -> bool {
+    matches!(argument.of_axis().0, Argument::Grid | Argument::Range | Argument::VoxelSize)
+}
 
 /// An input that cannot be used.
 #[derive(Debug)]
@@ -78,10 +83,10 @@ impl InputError {
     pub fn blame(class: &'static str, e: Error, name: &str) -> Self {
         match e {
             e if !is_of_input(&e) => Self::Fatal(e.into()),
-            Error::Grid(_) => {
+            Error::Argument { argument, .. } if is_of_grid(argument) => {
                 InputIssue::new("BadValue", name, format_args!("{e}; --bounds leaves out points far away")).into()
             }
-            Error::Cloud(_) => InputIssue::new("ShapeMismatch", name, e).into(),
+            Error::Argument { argument: Argument::Columns, .. } => InputIssue::new("ShapeMismatch", name, e).into(),
             Error::OutOfMemory { .. } => InputIssue::new("OutOfMemory", name, e).into(),
             e => InputIssue::new(class, name, e).into(),
         }

@@ -1,6 +1,6 @@
 //! Cells in the order of curves, and larger cells.
 
-use crate::array::{View, counted, give, lent, lent_or_none, pointmill_array};
+use crate::array::{Outcome, View, counted, lent, lent_or_none, pointmill_array};
 use crate::error::{Fault, Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, given_or, list, some, structs};
 use crate::stream::{of, pointmill_stream};
@@ -58,6 +58,7 @@ pub struct pointmill_serializer {
     stream: Stream,
     worker: Serializer,
     serialized: Serialized,
+    outcome: Outcome,
 }
 
 /// Makes larger and larger cells, call after call.
@@ -68,6 +69,7 @@ pub struct pointmill_pooler {
     hierarchy: Hierarchy,
     rows: usize,
     orders: usize,
+    outcome: Outcome,
 }
 
 /// Cells that were lent.
@@ -93,9 +95,9 @@ impl LentCells {
     }
 
     fn cells(&self) -> Result<Cells<'_>> {
-        let mut cells = Cells::new(self.coords.ints(Argument::Coords)?)?;
+        let mut cells = Cells::new(self.coords.ints(Argument::Coords, &[3])?)?;
         if let Some((batch, items)) = &self.batch {
-            cells = cells.batch(batch.ints(Argument::Batch)?, *items as usize)?;
+            cells = cells.batch(batch.ints(Argument::Batch, &[1])?, *items as usize)?;
         }
         Ok(self.count.as_ref().map_or(Ok(cells), |count| cells.counted(count))?)
     }
@@ -107,7 +109,7 @@ pub extern "C" fn pointmill_serialize_params_init(params: *mut pointmill_seriali
     defaults(params, pointmill_serialize_params::new)
 }
 
-/// A serializer whose work goes to the stream. Parameters of null are the defaults.
+/// A serializer whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_serializer_create(
     stream: Option<&pointmill_stream>,
@@ -119,7 +121,8 @@ pub extern "C" fn pointmill_serializer_create(
             let stream = of(stream)?;
             let params = given_or(params, pointmill_serialize_params::new)?.params()?;
             let worker = Serializer::new(stream, &params)?;
-            Ok(pointmill_serializer { serialized: worker.output()?, worker, stream: stream.clone() })
+            let outcome = Outcome::none("pointmill_serializer_run");
+            Ok(pointmill_serializer { serialized: worker.output()?, worker, stream: stream.clone(), outcome })
         })
     })
 }
@@ -136,9 +139,11 @@ pub extern "C" fn pointmill_serializer_run(
     count: *const pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_serializer { stream, worker, serialized } = some(serializer, "serializer")?;
-        let cells = LentCells::new(stream, coords, batch, num_items, count)?;
-        Ok(worker.run(cells.cells()?, serialized)?)
+        let pointmill_serializer { stream, worker, serialized, outcome } = some(serializer, "serializer")?;
+        outcome.of(|| {
+            let cells = LentCells::new(stream, coords, batch, num_items, count)?;
+            Ok(worker.run(cells.cells()?, serialized)?)
+        })
     })
 }
 
@@ -151,25 +156,27 @@ pub extern "C" fn pointmill_serializer_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_serializer { stream, serialized: s, .. } = some(serializer, "serializer")?;
+        let pointmill_serializer { stream, serialized: s, outcome, .. } = some(serializer, "serializer")?;
         let (k, cells) = (s.orders().len(), s.capacity());
-        let views = [
-            ("codes", View::new(s.codes(), k, cells)),
-            ("order", View::new(s.order(), k, cells)),
-            ("inverse", View::new(s.inverse(), k, cells)),
-            ("count", View::new(s.count(), 1, 1)),
-        ];
-        give(&views, name, stream, array)
+        let views = || {
+            Ok([
+                ("codes", View::new(s.codes(), k, cells)?),
+                ("order", View::new(s.order(), k, cells)?),
+                ("inverse", View::new(s.inverse(), k, cells)?),
+                ("count", View::new(s.count(), 1, 1)?),
+            ])
+        };
+        outcome.give(views, name, stream, array)
     })
 }
 
-/// Waits, and refuses cells of the last call that are none, which a GPU finds.
+/// Waits. Fails if cells of the last call are invalid, which a GPU finds late.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_serializer_check(serializer: Option<&pointmill_serializer>) -> pointmill_status {
     guard(|| Ok(some(serializer, "serializer")?.serialized.read().map(drop)?))
 }
 
-/// Gives a serializer back.
+/// Destroys the serializer and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_serializer_destroy(serializer: Option<Box<pointmill_serializer>>) {
     destroy(serializer);
@@ -192,7 +199,9 @@ pub extern "C" fn pointmill_pooler_create(
             let room = if capacities.is_null() { None } else { Some(list(capacities, num_stages, "capacities")?) };
             let capacities = room.map(|room| room.iter().map(|&n| n as usize).collect());
             let worker = Pooler::new(stream, &PoolParams { strides, capacities })?;
-            Ok(pointmill_pooler { hierarchy: worker.output()?, worker, stream: stream.clone(), rows: 0, orders: 0 })
+            let (hierarchy, stream) = (worker.output()?, stream.clone());
+            let outcome = Outcome::none("pointmill_pooler_run");
+            Ok(pointmill_pooler { hierarchy, worker, stream, rows: 0, orders: 0, outcome })
         })
     })
 }
@@ -207,13 +216,15 @@ pub extern "C" fn pointmill_pooler_run(
     num_items: u64,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_pooler { stream, worker, hierarchy, rows, orders } = some(pooler, "pooler")?;
-        let serialized = &some(serializer, "serializer")?.serialized;
-        let cells = LentCells::new(stream, coords, batch, num_items, std::ptr::null())?;
-        *rows = 0;
-        worker.run(cells.cells()?, serialized, hierarchy)?;
-        (*rows, *orders) = (serialized.capacity(), serialized.orders().len());
-        Ok(())
+        let pointmill_pooler { stream, worker, hierarchy, rows, orders, outcome } = some(pooler, "pooler")?;
+        outcome.of(|| {
+            let serialized = &some(serializer, "serializer")?.serialized;
+            let cells = LentCells::new(stream, coords, batch, num_items, std::ptr::null())?;
+            (*rows, *orders) = (0, 0);
+            worker.run(cells.cells()?, serialized, hierarchy)?;
+            (*rows, *orders) = (serialized.capacity(), serialized.orders().len());
+            Ok(())
+        })
     })
 }
 
@@ -229,33 +240,32 @@ pub extern "C" fn pointmill_pooler_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_pooler { stream, hierarchy, rows, orders: k, .. } = some(pooler, "pooler")?;
+        let pointmill_pooler { stream, hierarchy, rows, orders: k, outcome, .. } = some(pooler, "pooler")?;
         let stages = hierarchy.stages();
         let expected = format_args!("below {}", stages.len());
         let at = usize::try_from(stage).ok().filter(|&at| at < stages.len());
         let at = at.ok_or_else(|| Fault::new("stage", expected, stage))?;
         let (s, rows) = (&stages[at], at.checked_sub(1).map_or(*rows, |before| stages[before].capacity()));
-        if s.indptr().is_empty() {
-            return Err(Fault::new("pooler", "one that a call has filled", "one without cells"));
-        }
         let cells = s.capacity();
-        let views = [
-            ("cluster", View::new(s.cluster(), rows, 1)),
-            ("indptr", View::new(s.indptr(), cells + 1, 1)),
-            ("indices", View::new(s.indices(), rows, 1)),
-            ("head", View::new(s.head(), cells, 1)),
-            ("grid_coord", View::new(s.grid_coord(), cells, 3)),
-            ("batch", View::new(s.batch(), cells, 1)),
-            ("codes", View::new(s.codes(), *k, cells)),
-            ("order", View::new(s.order(), *k, cells)),
-            ("inverse", View::new(s.inverse(), *k, cells)),
-            ("counts", View::new(s.counts(), 1, 2)),
-        ];
-        give(&views, name, stream, array)
+        let views = || {
+            Ok([
+                ("cluster", View::new(s.cluster(), rows, 1)?),
+                ("indptr", View::new(s.indptr(), cells + 1, 1)?),
+                ("indices", View::new(s.indices(), rows, 1)?),
+                ("head", View::new(s.head(), cells, 1)?),
+                ("grid_coord", View::new(s.grid_coord(), cells, 3)?),
+                ("batch", View::new(s.batch(), cells, 1)?),
+                ("codes", View::new(s.codes(), *k, cells)?),
+                ("order", View::new(s.order(), *k, cells)?),
+                ("inverse", View::new(s.inverse(), *k, cells)?),
+                ("counts", View::new(s.counts(), 1, 2)?),
+            ])
+        };
+        outcome.give(views, name, stream, array)
     })
 }
 
-/// Gives a pooler back.
+/// Destroys the pooler and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_pooler_destroy(pooler: Option<Box<pointmill_pooler>>) {
     destroy(pooler);

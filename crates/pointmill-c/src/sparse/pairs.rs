@@ -1,6 +1,6 @@
 //! Pairs of sparse convolutions.
 
-use crate::array::{View, counted, give, lent, lent_or_none, pointmill_array};
+use crate::array::{Outcome, View, counted, lent, lent_or_none, pointmill_array};
 use crate::error::{Fault, Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, given_or, number, some, structs};
 use crate::stream::{of, pointmill_stream};
@@ -71,6 +71,7 @@ pub struct pointmill_index_pairs {
     stream: Stream,
     worker: IndexPairs,
     pairs: ConvPairs,
+    outcome: Outcome,
 }
 
 /// The defaults.
@@ -79,7 +80,7 @@ pub extern "C" fn pointmill_conv_params_init(params: *mut pointmill_conv_params)
     defaults(params, pointmill_conv_params::new)
 }
 
-/// A finder of pairs whose work goes to the stream. Parameters of null are the defaults.
+/// A finder of pairs whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_index_pairs_create(
     stream: Option<&pointmill_stream>,
@@ -90,7 +91,8 @@ pub extern "C" fn pointmill_index_pairs_create(
         create(pairs, || {
             let stream = of(stream)?;
             let worker = IndexPairs::new(stream, &given_or(params, pointmill_conv_params::new)?.params()?)?;
-            Ok(pointmill_index_pairs { pairs: worker.output()?, worker, stream: stream.clone() })
+            let outcome = Outcome::none("pointmill_index_pairs_run");
+            Ok(pointmill_index_pairs { pairs: worker.output()?, worker, stream: stream.clone(), outcome })
         })
     })
 }
@@ -109,10 +111,7 @@ enum Buffer4 {
 
 impl LentCoords {
     fn new(lent: Lent, count: Option<Buffer<u32>>, argument: Argument, stream: &Stream) -> Result<Self> {
-        let ints = lent.ints(argument)?;
-        if !ints.len().is_multiple_of(4) {
-            return Err(Fault::new(argument, "rows of 4 values (item, z, y, x)", ints.len()));
-        }
+        let ints = lent.ints(argument, &[4])?;
         let on_host = lent.host::<i32>().len() == ints.len();
         let cells = if on_host { Buffer4::Host(lent) } else { Buffer4::Device(lent.ints_on(stream)?) };
         Ok(Self { cells, count })
@@ -141,17 +140,19 @@ pub extern "C" fn pointmill_index_pairs_run(
     outputs_shape: Option<&[u32; 3]>,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_index_pairs { stream, worker, pairs } = some(pairs, "pairs")?;
-        let cells = lent(cells, Argument::Coords, stream)?;
-        let cells = LentCoords::new(cells, counted(count, stream)?, Argument::Coords, stream)?;
-        let shape = *shape.ok_or_else(|| Fault::new("shape", "three numbers", "null"))?;
-        let given = SparseCells::new(cells.coords()?, num_items, shape);
-        let Some(outputs) = lent_or_none(outputs, Argument::Outputs, stream)? else {
-            return Ok(worker.run(given, pairs)?);
-        };
-        let outputs = LentCoords::new(outputs, None, Argument::Outputs, stream)?;
-        let shape = *outputs_shape.ok_or_else(|| Fault::new("outputs_shape", "three numbers", "null"))?;
-        Ok(worker.run(given.outputs(outputs.coords()?, shape), pairs)?)
+        let pointmill_index_pairs { stream, worker, pairs, outcome } = some(pairs, "pairs")?;
+        outcome.of(|| {
+            let cells = lent(cells, Argument::Coords, stream)?;
+            let cells = LentCoords::new(cells, counted(count, stream)?, Argument::Coords, stream)?;
+            let shape = *shape.ok_or_else(|| Fault::new("shape", "three numbers", "null"))?;
+            let given = SparseCells::new(cells.coords()?, num_items, shape);
+            let Some(outputs) = lent_or_none(outputs, Argument::Outputs, stream)? else {
+                return Ok(worker.run(given, pairs)?);
+            };
+            let outputs = LentCoords::new(outputs, None, Argument::Outputs, stream)?;
+            let shape = *outputs_shape.ok_or_else(|| Fault::new("outputs_shape", "three numbers", "null"))?;
+            Ok(worker.run(given.outputs(outputs.coords()?, shape), pairs)?)
+        })
     })
 }
 
@@ -165,26 +166,28 @@ pub extern "C" fn pointmill_index_pairs_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_index_pairs { stream, pairs: p, .. } = some(pairs, "pairs")?;
+        let pointmill_index_pairs { stream, pairs: p, outcome, .. } = some(pairs, "pairs")?;
         let (rows, offsets) = (p.rows(), p.offsets());
-        let views = [
-            ("cells", View::new(p.cells(), rows, 4)),
-            ("table", View::new(p.table(), offsets, rows)),
-            ("counts", View::new(p.counts(), offsets, 1)),
-            ("masks", View::new(p.masks(), rows, p.words())),
-            ("num_cells", View::new(p.num_cells(), 1, 2)),
-        ];
-        give(&views, name, stream, array)
+        let views = || {
+            Ok([
+                ("cells", View::new(p.cells(), rows, 4)?),
+                ("table", View::new(p.table(), offsets, rows)?),
+                ("counts", View::new(p.counts(), offsets, 1)?),
+                ("masks", View::new(p.masks(), rows, p.words())?),
+                ("num_cells", View::new(p.num_cells(), 1, 2)?),
+            ])
+        };
+        outcome.give(views, name, stream, array)
     })
 }
 
-/// Waits, and refuses cells of the last call that are outside or repeated, which a GPU finds.
+/// Waits. Fails if cells of the last call are outside or repeated, which a GPU finds late.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_index_pairs_check(pairs: Option<&pointmill_index_pairs>) -> pointmill_status {
     guard(|| Ok(some(pairs, "pairs")?.pairs.read().map(drop)?))
 }
 
-/// Gives a finder back.
+/// Destroys the finder and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_index_pairs_destroy(pairs: Option<Box<pointmill_index_pairs>>) {
     destroy(pairs);

@@ -1,7 +1,7 @@
 //! One point of each cell.
 
-use crate::array::{View, give, lent, pointmill_array};
-use crate::error::{Result, guard, pointmill_status};
+use crate::array::{Outcome, View, lent, pointmill_array};
+use crate::error::{Fault, Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, given_or, some, splits, structs};
 use crate::stream::{of, pointmill_stream};
 use pointmill::sparse::{GridOrigin, GridSampleParams, GridSampler, Pick, Sampled};
@@ -53,13 +53,17 @@ impl pointmill_grid_sample_params {
 
     fn params(&self) -> Result<GridSampleParams> {
         let [a, b, c, d, e, f] = self.range;
-        let picks =
-            [Pick::First, Pick::Nearest, Pick::Nth(self.pick_value as u32), Pick::Random { seed: self.pick_value }];
+        let nth = u32::try_from(self.pick_value);
+        let picks = [Pick::First, Pick::Nearest, Pick::Nth(nth.unwrap_or(0)), Pick::Random { seed: self.pick_value }];
+        let pick = choice(&picks, self.pick, "pick")?;
+        if matches!(pick, Pick::Nth(_)) && nth.is_err() {
+            return Err(Fault::new("pick_value", "a number below 2^32 for POINTMILL_PICK_NTH", self.pick_value));
+        }
         let range = GridOrigin::Range(Aabb::new([a, b, c], [d, e, f]));
         Ok(GridSampleParams {
             grid_size: self.grid_size,
             origin: if self.has_range == 0 { GridOrigin::Min } else { range },
-            pick: choice(&picks, self.pick, "pick")?,
+            pick,
             capacity: Some(self.capacity as usize).filter(|&most| most > 0),
         })
     }
@@ -71,6 +75,7 @@ pub struct pointmill_grid_sampler {
     stream: Stream,
     worker: GridSampler,
     sampled: Sampled,
+    outcome: Outcome,
 }
 
 /// The defaults.
@@ -79,7 +84,7 @@ pub extern "C" fn pointmill_grid_sample_params_init(params: *mut pointmill_grid_
     defaults(params, pointmill_grid_sample_params::new)
 }
 
-/// A sampler whose work goes to the stream. Parameters of null are the defaults.
+/// A sampler whose work goes to the stream. Pass NULL to use the default parameters.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_grid_sampler_create(
     stream: Option<&pointmill_stream>,
@@ -91,7 +96,8 @@ pub extern "C" fn pointmill_grid_sampler_create(
             let stream = of(stream)?;
             let params = given_or(params, pointmill_grid_sample_params::new)?.params()?;
             let worker = GridSampler::new(stream, &params)?;
-            Ok(pointmill_grid_sampler { sampled: worker.output()?, worker, stream: stream.clone() })
+            let outcome = Outcome::none("pointmill_grid_sampler_run");
+            Ok(pointmill_grid_sampler { sampled: worker.output()?, worker, stream: stream.clone(), outcome })
         })
     })
 }
@@ -106,9 +112,11 @@ pub extern "C" fn pointmill_grid_sampler_run(
     num_splits: u64,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_grid_sampler { stream, worker, sampled } = some(sampler, "sampler")?;
-        let (points, splits) = (lent(points, Argument::Points, stream)?, splits(row_splits, num_splits)?);
-        Ok(worker.run(points.rows()?, splits.as_deref(), sampled)?)
+        let pointmill_grid_sampler { stream, worker, sampled, outcome } = some(sampler, "sampler")?;
+        outcome.of(|| {
+            let (points, splits) = (lent(points, Argument::Points, stream)?, splits(row_splits, num_splits)?);
+            Ok(worker.run(points.rows()?, splits.as_deref(), sampled)?)
+        })
     })
 }
 
@@ -123,21 +131,23 @@ pub extern "C" fn pointmill_grid_sampler_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_grid_sampler { stream, sampled: s, .. } = some(sampler, "sampler")?;
+        let pointmill_grid_sampler { stream, sampled: s, outcome, .. } = some(sampler, "sampler")?;
         let cells = s.capacity();
-        let views = [
-            ("grid_coord", View::new(s.grid_coord(), cells, 3)),
-            ("batch", View::new(s.batch(), cells, 1)),
-            ("rows", View::new(s.rows(), cells, 1)),
-            ("num_points", View::new(s.num_points(), cells, 1)),
-            ("inverse", View::new(s.inverse(), s.num_points_in(), 1)),
-            ("counts", View::new(s.counts(), 1, 5)),
-        ];
-        give(&views, name, stream, array)
+        let views = || {
+            Ok([
+                ("grid_coord", View::new(s.grid_coord(), cells, 3)?),
+                ("batch", View::new(s.batch(), cells, 1)?),
+                ("rows", View::new(s.rows(), cells, 1)?),
+                ("num_points", View::new(s.num_points(), cells, 1)?),
+                ("inverse", View::new(s.inverse(), s.num_points_in(), 1)?),
+                ("counts", View::new(s.counts(), 1, 5)?),
+            ])
+        };
+        outcome.give(views, name, stream, array)
     })
 }
 
-/// Gives a sampler back.
+/// Destroys the sampler and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_grid_sampler_destroy(sampler: Option<Box<pointmill_grid_sampler>>) {
     destroy(sampler);

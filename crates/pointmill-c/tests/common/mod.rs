@@ -53,6 +53,7 @@ pub(crate) fn floats(values: &[f32], columns: usize) -> pointmill_array {
 }
 
 /// An array of a result, copied to the host.
+#[allow(dead_code, reason = "not all tests copy arrays")]
 pub(crate) fn copied<T: Copy + Default>(
     mut get: impl FnMut(*const std::ffi::c_char, *mut pointmill_array) -> pointmill_status,
     name: &str,

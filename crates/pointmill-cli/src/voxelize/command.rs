@@ -11,7 +11,6 @@ use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
 use pointmill_data::write_result;
 use pointmill_io::About;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// The name of the command.

@@ -359,7 +359,7 @@ fn all_that_is_wrong_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
     write_npy(folder.path().join("b6.npy"), &ArrayView::f32(&[2, 6], &[0.0; 12])).unwrap();
     write_npy(folder.path().join("f1.npy"), &ArrayView::f32(&[POINTS], &[0.0; POINTS])).unwrap();
-    std::fs::write(folder.path().join("none.bin"), "text").unwrap();
+    fs::write(folder.path().join("none.bin"), "text").unwrap();
     let args = "roi-pool --boxes b6.npy --points none.bin --features f1.npy --json";
     let told = run(folder.path(), args).expect(3);
     let indices: Vec<_> = told.data("error").iter().map(|e| e["index"].as_u64()).collect();

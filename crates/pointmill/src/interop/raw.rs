@@ -26,6 +26,7 @@ pub struct RawRows {
 pub struct Lent {
     memory: Memory,
     dtype: Dtype,
+    rows: usize,
     columns: usize,
 }
 
@@ -113,7 +114,7 @@ impl RawRows {
         } else {
             Memory::Host { address, len, _packed: Vec::new() }
         };
-        Ok(Lent { memory, dtype, columns })
+        Ok(Lent { memory, dtype, rows, columns })
     }
 }
 
@@ -174,11 +175,21 @@ impl Lent {
         }
     }
 
-    /// The values as whole numbers.
+    /// The values as whole numbers, in rows of as many as one of `widths` says. Of no rows the width
+    /// does not matter.
     ///
     /// # Errors
-    /// Values of another type than `i32`.
-    pub fn ints(&self, argument: Argument) -> Result<Ints<'_>> {
+    /// Values of another type than `i32`, rows of another width.
+    pub fn ints(&self, argument: Argument, widths: &[usize]) -> Result<Ints<'_>> {
+        if self.rows > 0 && !widths.contains(&self.columns) {
+            let widths: Vec<_> = widths.iter().map(ToString::to_string).collect();
+            let expected = format!("rows of {} values", widths.join(" or "));
+            return Err(Error::argument(argument, expected, format_args!("shape {} x {}", self.rows, self.columns)));
+        }
+        self.whole(argument)
+    }
+
+    fn whole(&self, argument: Argument) -> Result<Ints<'_>> {
         match &self.memory {
             Memory::I32(buffer) => Ints::on_device(buffer, buffer.len()),
             _ => {
@@ -198,7 +209,7 @@ impl Lent {
             // SAFETY: these values, of which the promise is that they are there.
             Memory::I32(b) => unsafe { Buffer::from_raw_cuda(stream, b.device_pointer(), b.len()) },
             _ => {
-                self.ints(Argument::Values)?;
+                self.whole(Argument::Values)?;
                 stream.upload(self.host())
             }
         }
@@ -238,7 +249,12 @@ mod tests {
         }
         assert!(lend(RawRows { address: 0, rows: 0, ..good }).unwrap().rows().unwrap().is_empty());
         assert!(lend(RawRows { dtype: Dtype::U8, ..good }).unwrap().rows().is_err());
-        assert!(lend(good).unwrap().ints(Argument::Coords).is_err());
+        assert!(lend(good).unwrap().ints(Argument::Coords, &[2]).is_err());
+        let numbers = RawRows { dtype: Dtype::I32, ..good };
+        assert!(lend(numbers).unwrap().ints(Argument::Coords, &[2]).is_ok());
+        let said = lend(numbers).unwrap().ints(Argument::Coords, &[3, 4]).unwrap_err().to_string();
+        assert_eq!(said, "coords: expected rows of 3 or 4 values, got shape 2 x 2");
+        assert!(lend(RawRows { rows: 0, columns: 0, ..numbers }).unwrap().ints(Argument::Coords, &[3]).is_ok());
     }
 
     #[test]

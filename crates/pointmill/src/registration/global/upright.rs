@@ -33,7 +33,7 @@ pub(super) struct Heights(LevelTarget);
 impl Upright {
     pub(super) fn new(surface: &Surface, voxel: f64, device: &Device) -> Result<Self> {
         let small = |e: Error| match e {
-            Error::Argument { .. } | Error::Grid(_) => {
+            Error::Argument { .. } => {
                 Error::argument(Argument::VoxelSize, "a larger size for so wide a target, with `level`", voxel)
             }
             other => other,
