@@ -202,6 +202,13 @@ impl WideColumn {
         Ok(Self { column: self.column, first: self.first, values, rest, change: self.change })
     }
 
+    /// The same column, in memory of its own.
+    pub(crate) fn copy(&self) -> Result<Self, TryReserveError> {
+        let values = collect(self.values.iter().copied())?;
+        let rest = collect(self.rest.iter().copied())?;
+        Ok(Self { column: self.column, first: self.first, values, rest, change: self.change })
+    }
+
     /// Leaves out the rows that are not kept.
     pub(crate) fn retain(&mut self, kept: &[bool]) {
         retain_rows(&mut self.values, kept);
