@@ -417,7 +417,9 @@ fn clouds_that_are_joined_and_cut_tell_of_every_refusal() {
         each_refused("means", || scan.with_means(means, [&pairs, &all]), refusal);
     }
     let to = folder.join("b.npz");
-    each_refused("npz", || write_points_npz(&to, &NamedPoints::from(&scan)), refusal);
+    // What the archive's own buffers are refused is the system's answer to a write.
+    let is_told = |e: &IoError| refusal(e) || e.to_string().ends_with("write: out of memory");
+    each_refused("npz", || write_points_npz(&to, &NamedPoints::from(&scan)), is_told);
     LEAST.store(LARGE, Ordering::Relaxed);
     std::fs::remove_dir_all(&folder).unwrap();
 }
