@@ -8,7 +8,7 @@ use pointmill_core::array::Dtype;
 use std::collections::TryReserveError;
 
 /// Whole numbers that an `f64` does not hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// With a sign.
     I64(Vec<i64>),
