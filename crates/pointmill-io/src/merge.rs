@@ -96,7 +96,9 @@ fn into_rows(mut scan: Scan, path: &Path) -> Result<Rows, IoError> {
     scan.warnings.retain(|warning| !is_found(warning));
     let Scan { cloud, fields, xyz_f64, warnings, wide, decimals, survey, .. } = scan;
     let origin = cloud.origin();
-    let wide = wide.into_iter().map(Arc::unwrap_or_clone).collect();
+    let (count, columns) = (cloud.len(), cloud.columns());
+    let own = |wide: Arc<WideColumn>| Arc::try_unwrap(wide).or_else(|shared| shared.copy());
+    let wide = wide.into_iter().map(own).collect::<Result<_, _>>().map_err(refused(path, count, columns))?;
     let rows = Rows::new(fields, cloud.into_data());
     let mut rows = Rows { xyz_f64, wide, decimals, warnings, survey, ..rows };
     if origin != [0.0; 3] {

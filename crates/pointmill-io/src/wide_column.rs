@@ -8,7 +8,7 @@ use pointmill_core::array::Dtype;
 use std::collections::TryReserveError;
 
 /// Whole numbers that an `f64` does not hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// With a sign.
     I64(Vec<i64>),
@@ -199,6 +199,13 @@ impl WideColumn {
         let values = collect(rows.iter().map(|&row| self.values[row as usize]))?;
         let far = if self.rest.is_empty() { &[][..] } else { rows };
         let rest = collect(far.iter().map(|&row| self.rest[row as usize]))?;
+        Ok(Self { column: self.column, first: self.first, values, rest, change: self.change })
+    }
+
+    /// The same column, in memory of its own.
+    pub(crate) fn copy(&self) -> Result<Self, TryReserveError> {
+        let values = collect(self.values.iter().copied())?;
+        let rest = collect(self.rest.iter().copied())?;
         Ok(Self { column: self.column, first: self.first, values, rest, change: self.change })
     }
 

@@ -408,7 +408,7 @@ fn clouds_that_are_joined_and_cut_tell_of_every_refusal() {
     let mut other = plain.clone();
     (other.fields[3].name, other.fields[4].name) = ("id".into(), "echo".into());
     each_refused("merge of common columns", || common(given(&[&scan, &other])), refusal);
-    let region = Region { bounds: Some([-30.0, -30.0, -5.0, 30.0, 30.0, 5.0]), ..Region::default() };
+    let region = Region { bounds: Some([-1e3, -1e3, -1e3, 1e3, 1e3, 1e3]), ..Region::default() };
     for scan in [&scan, &plain] {
         each_refused("crop", || scan.crop(&region, [0.0; 3]), refusal);
         let pairs: Vec<u32> = (0..=n as u32 / 2).map(|i| 2 * i).collect();
@@ -417,7 +417,9 @@ fn clouds_that_are_joined_and_cut_tell_of_every_refusal() {
         each_refused("means", || scan.with_means(means, [&pairs, &all]), refusal);
     }
     let to = folder.join("b.npz");
-    each_refused("npz", || write_points_npz(&to, &NamedPoints::from(&scan)), refusal);
+    // What the archive's own buffers are refused is the system's answer to a write.
+    let is_told = |e: &IoError| refusal(e) || e.to_string().ends_with("write: out of memory");
+    each_refused("npz", || write_points_npz(&to, &NamedPoints::from(&scan)), is_told);
     LEAST.store(LARGE, Ordering::Relaxed);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -122,7 +122,7 @@ fn a_limit_on_files_is_1_in_every_command_that_writes_one() {
         "nms boxes.npy --scores scores.npy --device cpu --out o.npz",
         "serialize a.npy --device cpu --out o.npz",
         "voxelize a.npy --range auto --device cpu --out o.npz",
-        "downsample a.npy 0.1 --device cpu --out o.npz",
+        "downsample a.npy --voxel-size 0.1 --device cpu --out o.npz",
         "crop a.npy --max-range 1e9 --out o.npz",
         "convert a.npy --out o.npz",
         "merge a.npy a.npy --out o.npz",

@@ -120,8 +120,7 @@ fn las_is_written_with_its_scale_and_what_it_does_not_hold_is_told() {
     let rows = [1.0f32, 2.0, 3.0, 0.5].map(f32::to_le_bytes).concat();
     fs::write(at("k.bin"), rows).unwrap();
     let told = run(folder.path(), "convert k.bin --out k.las").expect(3);
-    let wanted =
-        "`intensity` of point 0: expected a whole number from 0 to 65535; scale or round the column, or write .ply";
+    let wanted = "`intensity` of point 0: expected a whole number from 0 to 65535; write .ply, which holds any number";
     assert!(told.err.contains(wanted) && told.err.contains("got 0.5"), "{}", told.err);
     assert!(!at("k.las").exists());
 }

@@ -306,7 +306,7 @@ fn put(entry: &Entry, v: f64, record: &mut [u8]) -> bool {
         Coding::Bits { lowest, .. } => record[at] |= bytes[0] << lowest,
         Coding::Scaled { .. } => record[at..at + 2].copy_from_slice(&bytes[..2]),
         Coding::Plain | Coding::Linear { .. } => {
-            record[at..at + entry.dtype.bytes()].copy_from_slice(&bytes[..entry.dtype.bytes()])
+            record[at..at + entry.dtype.bytes()].copy_from_slice(&bytes[..entry.dtype.bytes()]);
         }
     }
     true
