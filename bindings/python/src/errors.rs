@@ -112,17 +112,17 @@ pub(crate) fn data(error: DataError, names: Names) -> PyErr {
 /// [`from_library`] for a whole result.
 pub(crate) trait OrRaise<T> {
     /// The value, or the error as Python's.
-    fn or_raise(self, names: Names) -> pyo3::PyResult<T>;
+    fn or_raise(self, names: Names) -> PyResult<T>;
 }
 
 impl<T> OrRaise<T> for pointmill::Result<T> {
-    fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
+    fn or_raise(self, names: Names) -> PyResult<T> {
         self.map_err(|error| from_library(error, names))
     }
 }
 
 impl<T> OrRaise<T> for Result<T, CallError> {
-    fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
+    fn or_raise(self, names: Names) -> PyResult<T> {
         self.map_err(|error| match error {
             CallError::Library(error) => from_library(error, names),
             CallError::Python(error) => error,

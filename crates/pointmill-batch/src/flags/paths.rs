@@ -4,6 +4,7 @@
 
 use super::config::Subcommand;
 use crate::failure::Failure;
+use crate::pose::in_numbers;
 use crate::text::shown;
 use clap::{Arg, ArgMatches, Command};
 use std::any::TypeId;
@@ -17,6 +18,9 @@ use std::sync::OnceLock;
 const WRITTEN: [&str; 5] = ["map_out", "moments", "out", "plot", "visualize"];
 /// Those that do so in one command, and name what is read in the others.
 const WRITTEN_BY: [(&str, &str); 1] = [("synth", "poses")];
+
+/// Arguments that take a pose in numbers in place of a file.
+const POSES: [&str; 2] = ["--guess", "--pose"];
 
 /// The paths that are read, as they were given.
 static READ: OnceLock<Vec<PathBuf>> = OnceLock::new();
@@ -46,8 +50,16 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failu
         let named = paths.map(|path| Named { argument: name_of(arg), path: path.clone() });
         if is_written(asked.command.get_name(), id) { written.extend(named) } else { read.extend(named) }
     }
-    if let Some(Named { argument, path }) = read.iter().find(|named| is_missing(&named.path)) {
-        return Err(Failure::Usage(format!("{argument}: no such file or folder: {}", shown(path))));
+    let is_pose = |named: &Named| POSES.contains(&named.argument.as_str()) && in_numbers(&named.path).is_some();
+    if let Some(Named { argument, path }) = read.iter().find(|named| is_missing(&named.path) && !is_pose(named)) {
+        let name = shown(path);
+        let is_numbers = name.split([' ', ',']).all(|word| word.is_empty() || word.parse::<f64>().is_ok());
+        let way_out = if POSES.contains(&argument.as_str()) && is_numbers {
+            "; give a file with a pose, or 6 numbers: \"X Y Z ROLL PITCH YAW\""
+        } else {
+            ""
+        };
+        return Err(Failure::Usage(format!("{argument}: no such file or folder: {name}{way_out}")));
     }
     // Folders may hold both.
     let file = |named: &Named| named.path.canonicalize().ok().filter(|path| !path.is_dir());
