@@ -6,8 +6,8 @@ use crate::files::{Scan, origin_of};
 use crate::interrupt::Effort;
 use crate::keywords::Keyword;
 use crate::pickle::{self, Reduced, field};
-use pointmill_io::mcap::{Bag, Topic};
 use pointmill_data::find_inputs;
+use pointmill_io::mcap::{Bag, Topic};
 use pointmill_io::{Detail, Format, IoError, Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -202,7 +202,10 @@ pub(crate) fn read_bag(
 /// dict
 ///     The type and the number of messages of each topic, by name.
 #[pyfunction]
-pub(crate) fn bag_topics(py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf) -> PyResult<std::collections::BTreeMap<String, (String, u64)>> {
+pub(crate) fn bag_topics(
+    py: Python<'_>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+) -> PyResult<std::collections::BTreeMap<String, (String, u64)>> {
     let bag = open(py, &path)?;
     Ok(bag.topics().iter().map(|topic| (topic.name.clone(), (topic.schema_name.clone(), topic.count))).collect())
 }

@@ -3,8 +3,8 @@
 use pointmill::{Argument, Error};
 use pointmill_data::{DataError, is_of_input};
 use pointmill_io::IoError;
-use pyo3::prelude::*;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
 
 /// An argument of the wrong value, told as the library tells it.
 pub(crate) fn value(argument: &str, expected: impl std::fmt::Display, got: impl std::fmt::Display) -> PyErr {

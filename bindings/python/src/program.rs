@@ -59,7 +59,10 @@ pub(crate) fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// >>> info["format"], info["points"], info["bounds"]["max"], [column["name"] for column in info["columns"]]
 /// ('ply', 2, [4.0, 5.0, 6.0], ['x', 'y', 'z'])
 #[pyfunction]
-pub(crate) fn info(py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn info(
+    py: Python<'_>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+) -> PyResult<Bound<'_, PyAny>> {
     let text = detached(py, || pointmill_cli::describe(&path)).map_err(|error| data(error, &[]))?;
     py.import("json")?.call_method1("loads", (text,))
 }

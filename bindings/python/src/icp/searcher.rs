@@ -322,6 +322,10 @@ fn columns(len: usize, found: impl Iterator<Item = Option<Neighbour>>) -> Result
 /// [0.0, 0.0, 1.0]
 #[pyfunction]
 #[pyo3(signature = (points, k = 20))]
-pub(crate) fn normals(py: Python<'_>, points: &Bound<'_, PyAny>, #[pyo3(from_py_with = crate::args::plain)] k: i64) -> PyResult<Py<PyAny>> {
+pub(crate) fn normals(
+    py: Python<'_>,
+    points: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = crate::args::plain)] k: i64,
+) -> PyResult<Py<PyAny>> {
     IcpSearcher::new(py, points, "auto", None)?.normals(py, k)
 }

@@ -151,7 +151,8 @@ impl Localizer {
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = Map::take)] map: Map<'_>,
-        params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        params: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let params = library::LocalizerParams::default().with("Localizer.__new__", params)?;
         let (map, stream, on) = match map {
             Map::Grid(grid) => {

@@ -112,7 +112,9 @@ fn check_rule(rule: &Value, at: &str) {
             "properties" | "$defs" => {
                 with.as_object().unwrap().iter().for_each(|(name, rule)| check_rule(rule, &format!("{below}/{name}")));
             }
+            "items" if with.is_boolean() => {}
             "items" => check_rule(with, &below),
+            "prefixItems" => rules(with).for_each(|rule| check_rule(rule, &below)),
             "minItems" | "maxItems" => assert!(with.is_u64(), "{below}"),
             "additionalProperties" => assert!(with.is_boolean(), "{below}"),
             "type" | "description" | "$ref" | "$schema" | "title" => assert!(with.is_string(), "{below}"),

@@ -101,7 +101,11 @@ impl NdtGrid {
     /// Grid
     #[staticmethod]
     #[pyo3(signature = (path, *, like = None))]
-    fn load(py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf, like: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn load(
+        py: Python<'_>,
+        #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+        like: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let like = like_array(py, like)?;
         let (cells, lattice) = detached(py, || pointmill_data::read_ndt_map(&path)).map_err(file)?;
         let place = like.place();
