@@ -118,7 +118,7 @@ fn check_rule(rule: &Value, at: &str) {
             "minItems" | "maxItems" => assert!(with.is_u64(), "{below}"),
             "additionalProperties" => assert!(with.is_boolean(), "{below}"),
             "type" | "description" | "$ref" | "$schema" | "title" => assert!(with.is_string(), "{below}"),
-            "const" | "x-lines" => {}
+            "const" | "default" | "x-lines" => {}
             _ => panic!("{below} is no keyword"),
         }
     }
