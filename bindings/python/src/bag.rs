@@ -6,18 +6,19 @@ use crate::files::{Scan, origin_of};
 use crate::interrupt::Effort;
 use crate::keywords::Keyword;
 use crate::pickle::{self, Reduced, field};
+use pointmill_data::find_inputs;
 use pointmill_io::mcap::{Bag, Topic};
-use pointmill_io::{Limits, LocalOrigin};
+use pointmill_io::{Detail, Format, IoError, Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// The clouds of a topic of a bag, in the order of the times at which they were recorded: a
 /// sequence that reads each cloud when it is asked for.
-#[pyclass(frozen, sequence, module = "pointmill")]
+#[pyclass(frozen, weakref, sequence, module = "pointmill")]
 pub(crate) struct BagClouds {
     bag: Arc<Bag>,
     topic: usize,
@@ -125,7 +126,24 @@ impl BagIterator {
 }
 
 fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
-    detached(py, || Bag::open(path, &Limits::default())).map_err(file)
+    detached(py, || {
+        let found = if path.is_dir() { one_bag(path)? } else { path.clone() };
+        Bag::open(found, &Limits::default())
+    })
+    .map_err(file)
+}
+
+/// The bag of a folder that has one, as rosbag2 writes it.
+fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
+    let mut found = find_inputs(&[folder])?.into_iter().collect::<Result<Vec<_>, _>>()?;
+    found.retain(|path| Format::from_name(path) == Some(Format::Mcap));
+    match (found.pop(), found.len()) {
+        (Some(bag), 0) => Ok(bag),
+        (_, more) => {
+            let got = if more == 0 { "none".to_owned() } else { format!("{}; name one of them", more + 1) };
+            Err(IoError::MissingField(Detail::new(folder, "folder", "one bag that ends in .mcap", got)))
+        }
+    }
 }
 
 /// Open an MCAP bag of ``sensor_msgs/PointCloud2``, of ROS 1 or ROS 2.
@@ -133,7 +151,7 @@ fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
 /// Parameters
 /// ----------
 /// path : str or path
-///     The bag.
+///     The bag, or the folder of a rosbag2 recording in MCAP.
 /// topic : str, optional
 ///     The topic of the clouds; by default the only one of clouds.
 /// local_origin : {"auto", "none"} or 3 floats
@@ -161,8 +179,8 @@ fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
 #[pyo3(signature = (path, topic = None, *, local_origin = None), text_signature = "(path, topic=None, *, local_origin='auto')")]
 pub(crate) fn read_bag(
     py: Python<'_>,
-    path: PathBuf,
-    topic: Option<&str>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+    #[pyo3(from_py_with = crate::args::plain)] topic: Option<&str>,
     local_origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<BagClouds> {
     let origin = origin_of(local_origin)?;
@@ -184,7 +202,10 @@ pub(crate) fn read_bag(
 /// dict
 ///     The type and the number of messages of each topic, by name.
 #[pyfunction]
-pub(crate) fn bag_topics(py: Python<'_>, path: PathBuf) -> PyResult<std::collections::BTreeMap<String, (String, u64)>> {
+pub(crate) fn bag_topics(
+    py: Python<'_>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+) -> PyResult<std::collections::BTreeMap<String, (String, u64)>> {
     let bag = open(py, &path)?;
     Ok(bag.topics().iter().map(|topic| (topic.name.clone(), (topic.schema_name.clone(), topic.count))).collect())
 }

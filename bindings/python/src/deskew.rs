@@ -50,10 +50,10 @@ use pyo3::prelude::*;
 #[pyo3(signature = (scan, poses, times, index = 0))]
 pub(crate) fn deskew(
     py: Python<'_>,
-    scan: &Scan,
+    #[pyo3(from_py_with = crate::args::object)] scan: PyRef<'_, Scan>,
     poses: &Bound<'_, PyAny>,
     times: &Bound<'_, PyAny>,
-    index: usize,
+    #[pyo3(from_py_with = crate::args::plain)] index: usize,
 ) -> PyResult<Py<PyAny>> {
     let known =
         Poses { poses: poses::poses(poses, "poses")?.0, times: Some(poses::row(times, "times")?), ..Poses::default() };

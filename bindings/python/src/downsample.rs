@@ -66,8 +66,8 @@ pub(crate) fn downsample<'py>(
     py: Python<'py>,
     points: &Bound<'py, PyAny>,
     voxel_size: &Bound<'py, PyAny>,
-    keep: &str,
-    seed: i128,
+    #[pyo3(from_py_with = crate::args::plain)] keep: &str,
+    #[pyo3(from_py_with = crate::args::plain)] seed: i128,
     origin: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let scan = points.cast::<Scan>().ok().filter(|_| origin.is_none());

@@ -3,8 +3,8 @@
 use pointmill::{Argument, Error};
 use pointmill_data::{DataError, is_of_input};
 use pointmill_io::IoError;
-use pyo3::prelude::*;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
 
 /// An argument of the wrong value, told as the library tells it.
 pub(crate) fn value(argument: &str, expected: impl std::fmt::Display, got: impl std::fmt::Display) -> PyErr {
@@ -112,17 +112,17 @@ pub(crate) fn data(error: DataError, names: Names) -> PyErr {
 /// [`from_library`] for a whole result.
 pub(crate) trait OrRaise<T> {
     /// The value, or the error as Python's.
-    fn or_raise(self, names: Names) -> pyo3::PyResult<T>;
+    fn or_raise(self, names: Names) -> PyResult<T>;
 }
 
 impl<T> OrRaise<T> for pointmill::Result<T> {
-    fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
+    fn or_raise(self, names: Names) -> PyResult<T> {
         self.map_err(|error| from_library(error, names))
     }
 }
 
 impl<T> OrRaise<T> for Result<T, CallError> {
-    fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
+    fn or_raise(self, names: Names) -> PyResult<T> {
         self.map_err(|error| match error {
             CallError::Library(error) => from_library(error, names),
             CallError::Python(error) => error,

@@ -1,7 +1,7 @@
 //! Keyword arguments that are fields of the library's parameters: read from a call, and given back
 //! for pickles and for the test of defaults.
 
-use crate::args::{List, named, numbers, whole};
+use crate::args::{List, named, numbers, plain_of as plain, whole};
 use crate::errors::{kind, value as refused};
 use pointmill::boxes::{IouKind, IouParams, NmsMetric, NmsParams};
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
@@ -97,14 +97,6 @@ pub(crate) trait Keyword: Sized {
 
     /// The argument that this is the value of.
     fn give<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
-}
-
-/// A plain value; errors are those of a function that has the argument in its signature.
-pub(crate) fn plain<T: for<'py> FromPyObjectOwned<'py>>(value: &Bound<'_, PyAny>, name: &str) -> PyResult<T> {
-    value.extract().map_err(Into::<PyErr>::into).inspect_err(|error| {
-        // Python before 3.11 has no notes.
-        let _ = error.value(value.py()).call_method1("add_note", (format!("while processing '{name}'"),));
-    })
 }
 
 /// Types of values: how one is taken, and what it is given back as.

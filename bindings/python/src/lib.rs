@@ -152,7 +152,7 @@ mod _pointmill {
     /// >>> pointmill.num_threads()
     /// 2
     #[pyfunction]
-    fn set_num_threads(py: Python<'_>, threads: i64) -> PyResult<()> {
+    fn set_num_threads(py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] threads: i64) -> PyResult<()> {
         let threads = whole(threads, 1, "threads")? as usize;
         detached(py, || pointmill::set_num_threads(threads)).or_raise(&[])
     }

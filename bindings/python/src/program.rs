@@ -59,7 +59,10 @@ pub(crate) fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// >>> info["format"], info["points"], info["bounds"]["max"], [column["name"] for column in info["columns"]]
 /// ('ply', 2, [4.0, 5.0, 6.0], ['x', 'y', 'z'])
 #[pyfunction]
-pub(crate) fn info(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn info(
+    py: Python<'_>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+) -> PyResult<Bound<'_, PyAny>> {
     let text = detached(py, || pointmill_cli::describe(&path)).map_err(|error| data(error, &[]))?;
     py.import("json")?.call_method1("loads", (text,))
 }
@@ -140,10 +143,10 @@ const COLUMNS: [&str; 6] = ["x", "y", "z", "intensity", "ring", "time"];
 #[pyo3(signature = (sweeps = 10, *, scene = "street", seed = 0, distort = false))]
 pub(crate) fn drive<'py>(
     py: Python<'py>,
-    sweeps: i64,
-    scene: &str,
-    seed: u64,
-    distort: bool,
+    #[pyo3(from_py_with = crate::args::plain)] sweeps: i64,
+    #[pyo3(from_py_with = crate::args::plain)] scene: &str,
+    #[pyo3(from_py_with = crate::args::plain)] seed: u64,
+    #[pyo3(from_py_with = crate::args::plain)] distort: bool,
 ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>)> {
     if !(1..=MOST_SWEEPS).contains(&sweeps) {
         return Err(value("sweeps", format_args!("1 to {MOST_SWEEPS}"), sweeps));

@@ -250,7 +250,7 @@ impl<'a, 'py> Fields<'a, 'py> {
 }
 
 /// What all classes of results share. Nothing changes a result.
-#[pyclass(frozen, subclass, generic, name = "_Result", module = "pointmill")]
+#[pyclass(frozen, weakref, subclass, generic, name = "_Result", module = "pointmill")]
 pub(crate) struct ResultBase(Py<PyDict>);
 
 impl ResultBase {

@@ -115,10 +115,10 @@ pub(crate) fn scatter(
     py: Python<'_>,
     features: &Bound<'_, PyAny>,
     index: &Bound<'_, PyAny>,
-    rows: Option<usize>,
-    reduce: &str,
-    places: bool,
-    name: String,
+    #[pyo3(from_py_with = crate::args::plain)] rows: Option<usize>,
+    #[pyo3(from_py_with = crate::args::plain)] reduce: &str,
+    #[pyo3(from_py_with = crate::args::plain)] places: bool,
+    #[pyo3(from_py_with = crate::args::plain)] name: String,
 ) -> PyResult<(Py<PyAny>, Option<Py<PyAny>>)> {
     let call = Call::new((features, "features"), index, reduce, name)?;
     if call.values.shape()[0] != call.index.shape()[0] {
@@ -155,7 +155,7 @@ pub(crate) fn scatter_gradient(
     grad: &Bound<'_, PyAny>,
     index: &Bound<'_, PyAny>,
     places: Option<&Bound<'_, PyAny>>,
-    reduce: &str,
+    #[pyo3(from_py_with = crate::args::plain)] reduce: &str,
 ) -> PyResult<Py<PyAny>> {
     let call = Call::new((grad, "grad"), index, reduce, "index".to_owned())?;
     let places = match (call.how.picks(), places) {

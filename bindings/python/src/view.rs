@@ -18,7 +18,7 @@ const MOST: usize = 3_000_000;
 const HEIGHT: u32 = 520;
 
 /// A page that shows clouds in a browser, and in a notebook.
-#[pyclass(frozen, module = "pointmill.view")]
+#[pyclass(frozen, weakref, module = "pointmill.view")]
 pub(crate) struct Page {
     /// The page, HTML that needs no other file.
     #[pyo3(get)]
@@ -42,7 +42,7 @@ impl Page {
     /// ----------
     /// path : str or path
     ///     The file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf) -> PyResult<()> {
         detached(py, || write_whole(Place::named(&path), |out| out.write_all(self.html.as_bytes()))).map_err(file)
     }
 
@@ -89,7 +89,7 @@ pub(crate) fn page(
     py: Python<'_>,
     clouds: &Bound<'_, PyAny>,
     poses: Option<&Bound<'_, PyAny>>,
-    title: &str,
+    #[pyo3(from_py_with = crate::args::plain)] title: &str,
 ) -> PyResult<Page> {
     let is_list = clouds.is_instance_of::<PyList>() || clouds.is_instance_of::<PyTuple>();
     let List(given) = if is_list { clouds.extract::<List<Bound<'_, PyAny>>>()? } else { List(vec![clouds.clone()]) };

@@ -1,5 +1,6 @@
 """Overlaps and suppression by the names and conventions of other packages, and the operators of pointmill.torch."""
 
+import importlib
 import sys
 import types
 
@@ -138,3 +139,45 @@ def test_boxes_that_cannot_be_measured_overlap_nothing(bad):
     assert pcdet.nms_gpu(whole, scores, 0.5)[0].tolist() == [1]
     assert mmcv.boxes_iou3d(whole, whole).tolist() == [[0, 0], [0, 1]]
     assert mmcv.boxes_overlap_bev(whole, whole).tolist() == [[0, 0], [0, 8]]
+
+
+def test_packages_without_compiled_operators_can_be_imported(monkeypatch, tmp_path):
+    """As mmcv-lite and OpenPCDet without a compiler: names that pointmill has not raise when they are called."""
+
+    def write(path, text=""):
+        path = tmp_path / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    write("mmcv/__init__.py")
+    write("mmdet3d/__init__.py")
+    write("mmdet3d/models/__init__.py", "from mmcv.ops import DeformConv2d, nms_rotated\nfrom mmcv.ops.nms import batched_nms\nimport mmcv._ext")
+    write("mmdet3d/models/layers/__init__.py")
+    write("mmdet3d/models/layers/box3d_nms.py", "from mmcv.ops import nms_rotated")
+    write("mmdet3d/models/data_preprocessors/__init__.py")
+    write("mmdet3d/models/data_preprocessors/voxelize.py", "assert False, 'a version'")
+    write("pcdet/__init__.py")
+    write("pcdet/ops/__init__.py")
+    write("pcdet/ops/pointnet2/__init__.py", "from . import pointnet2_batch_cuda as cuda")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    known = set(sys.modules)
+    try:
+        with pytest.warns(UserWarning, match="voxelize cannot be imported, and is left as it is: a version"):
+            assert "mmcv.ops" in mmdet3d.patch()
+        models = sys.modules["mmdet3d.models"]
+        assert models.nms_rotated is mmcv.nms_rotated and sys.modules["mmdet3d.models.layers.box3d_nms"].nms_rotated is mmcv.nms_rotated
+        for missing, name in ((models.DeformConv2d, "mmcv.ops.DeformConv2d"), (models.batched_nms, "mmcv.ops.nms.batched_nms"), (sys.modules["mmcv._ext"].nms, "mmcv._ext.nms")):
+            with pytest.raises(NotImplementedError, match=name):
+                missing(1)
+        pcdet.patch()
+        pointnet2 = importlib.import_module("pcdet.ops.pointnet2")
+
+        with pytest.raises(NotImplementedError, match="pointnet2_batch_cuda.ball_query"):
+            pointnet2.cuda.ball_query()
+        with pytest.raises(ImportError):
+            importlib.import_module("pcdet.ops.absent")
+    finally:
+        for name in set(sys.modules) - known:
+            if name.partition(".")[0] in ("mmcv", "mmdet3d", "pcdet"):
+                del sys.modules[name]

@@ -208,3 +208,17 @@ def test_many_cells_of_an_axis():
     sampled = GridSample(1.0, return_grid_coord=True, return_inverse=True, seed=0)({"coord": coord})
     assert sampled["inverse"].tolist() == [0, 1, 2]
     assert sampled["grid_coord"].tolist() == np.floor(coord).astype(int).tolist()
+
+
+@pytest.mark.parametrize("mode", ["train", "test"])
+def test_rows_of_frames_follow_the_points(mode):
+    coord = scene(300, 4)["coord"]
+    data = {"coord": coord, "color": np.arange(300), "frame_pcd_offset": np.array([90, 90, 300]), "index_valid_keys": ["coord", "color"]}
+    sampled = GridSample(1.0, mode=mode, seed=1)(data)
+    for part in [sampled] if mode == "train" else sampled:
+        frames = part["frame_pcd_offset"]
+        assert list(frames) == [0, 1, 2] and len(frames[1]) == 0 and sum(map(len, frames.values())) == len(part["coord"])
+        assert (part["color"][frames[0]] < 90).all() and (part["color"][frames[2]] >= 90).all()
+        again = GridSample(2.0, seed=1)({**part, "index_valid_keys": ["coord", "color"]})
+        assert (again["color"][again["frame_pcd_offset"][0]] < 90).all()
+    assert repr(GridSample(1.0)).startswith("GridSample(grid_size=1.0, hash_type='fnv', mode='train'")

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import signal
 import subprocess
 import sys
 
@@ -96,3 +97,18 @@ def test_results_show_their_pose():
     assert repr(found).endswith("target_from_source=[1.250, -2.000, 0.500] m, 90.00 deg)")
     localizer = pointmill.Localizer(pointmill.ndt.Grid(first, resolution=2.0))
     assert "map_from_sensor=[" in repr(localizer.push(first))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_is_an_exit_code_and_no_traceback(tmp_path):
+    for seconds in (0.2, 0.5, 1.0):
+        command = [sys.executable, "-m", "pointmill", "voxelize", "-"]
+        with subprocess.Popen([*command, "--format", "bin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                process.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                pass
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+        # Before the command listens, the signal ends Python as any program.
+        assert process.returncode in (130, -signal.SIGINT) and "KeyboardInterrupt" not in told and "Traceback" not in told, (process.returncode, told)

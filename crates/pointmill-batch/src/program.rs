@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::flags::{Global, config, message, paths};
 use crate::printer::Printer;
 use crate::{interrupt, stderr};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Command, FromArgMatches};
 use pointmill_io::escape;
 use std::any::Any;
@@ -16,6 +17,9 @@ use tracing_subscriber::prelude::*;
 
 /// The parsed command line of a program.
 pub trait Program: FromArgMatches {
+    /// Names that other programs have for commands, and what to use here.
+    const HINTS: &[(&str, &str)] = &[];
+
     /// The flags of every command.
     fn global(&self) -> &Global;
 
@@ -46,7 +50,7 @@ pub fn main<P: Program>(mut command: Command, given: impl IntoIterator<Item = Os
         (Ok(parsed), _) => parsed,
         // What the file lacks is no fault of the arguments, if the file cannot be used.
         (Err(_), Err(failure)) => return end(failure, &mut Printer::new(false)),
-        (Err(error), Ok(())) => return explain(&error),
+        (Err(error), Ok(())) => return explain(hinted(error, P::HINTS)),
     };
     let global = program.global();
     stderr::set_quiet(global.quiet);
@@ -104,9 +108,20 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
 }
 
+/// An error about a command of another program's name, with what to use here.
+fn hinted(mut error: clap::Error, hints: &[(&str, &str)]) -> clap::Error {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if let Some((_, instead)) = hints.iter().find(|(name, _)| name == given) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("use {instead}").into()]));
+    }
+    error
+}
+
 /// Reports arguments that cannot be parsed, or prints the help that was asked for. Control bytes in
 /// the arguments are escaped.
-fn explain(error: &clap::Error) -> u8 {
+fn explain(error: clap::Error) -> u8 {
+    let error = &error;
     let json = arguments().iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     if error.use_stderr() && json {
         Printer::new(true).failure(&Failure::Usage(message(error)));

@@ -2,6 +2,7 @@
 
 use crate::stats::Times;
 use pointmill::Pose;
+use pointmill::registration::Status;
 use pointmill_io::escape;
 
 pub use pointmill_data::grouped;
@@ -65,6 +66,15 @@ pub fn written(what: &str, path: Option<&str>) -> Option<String> {
 pub fn matrix_lines(pose: &Pose) -> Vec<String> {
     let row = |row: &[f64; 4]| row.iter().map(|x| format!(" {x:>15.9}")).collect::<String>();
     std::iter::once("target_from_source".to_owned()).chain(pose.matrix().iter().map(row)).collect()
+}
+
+/// How an alignment ended, for people.
+pub fn ended(status: Status) -> &'static str {
+    match status {
+        Status::Fixed => "converged",
+        Status::StepBelow => "converged (last step below the tolerance)",
+        other => other.as_str(),
+    }
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ enum Command {
     /// Transformer V3 does
     #[command(after_help = examples::SERIALIZE)]
     Serialize(SerializeArgs),
-    /// Keep the boxes of detections that no better one suppresses
+    /// Non-maximum suppression (NMS): drop boxes that overlap a better one
     #[command(after_help = examples::NMS)]
     Nms(NmsArgs),
     /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans
@@ -129,9 +129,13 @@ enum Command {
     },
 }
 
-/// In a command without a `--scan` of its own, that is another name of `--scan-number`.
+/// `-o` is `--out` of every command. In a command without a `--scan` of its own, that is another name
+/// of `--scan-number`.
 fn with_scan(command: clap::Command) -> clap::Command {
-    let command = command.mut_subcommands(with_scan);
+    let mut command = command.mut_subcommands(with_scan);
+    if command.get_arguments().any(|arg| arg.get_id() == "out" && arg.get_long().is_some()) {
+        command = command.mut_arg("out", |arg| arg.short('o'));
+    }
     let has = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
     if has("scan") || !has("scan_number") {
         return command;
@@ -147,6 +151,18 @@ impl Cli {
 }
 
 impl Program for Cli {
+    const HINTS: &[(&str, &str)] = &[
+        ("align", "`pointmill icp`, or `pointmill register` without a guess"),
+        ("filter", "`pointmill crop` or `pointmill downsample`"),
+        ("map", "`pointmill ndt build`, or `pointmill odometry --map-out`"),
+        ("odom", "`pointmill odometry`"),
+        ("plot", "--visualize of the command that makes the result"),
+        ("registration", "`pointmill register`, or `pointmill icp` with a guess"),
+        ("slam", "`pointmill odometry`"),
+        ("view", "--visualize of the command that makes the result"),
+        ("visualize", "--visualize of the command that makes the result"),
+    ];
+
     fn global(&self) -> &Global {
         &self.global
     }

@@ -99,7 +99,7 @@ pub(crate) struct Kept {
     /// Points of all inputs that were done.
     points: usize,
     /// Points of all results.
-    kept: usize,
+    points_kept: usize,
     #[serde(skip)]
     columns: Columns,
 }
@@ -108,13 +108,13 @@ impl Kept {
     /// Adds the points of an input and of its result, with the columns of its file.
     pub(crate) fn add(&mut self, [points, kept]: [usize; 2], written: &[String], left_out: Vec<String>) {
         self.points += points;
-        self.kept += kept;
+        self.points_kept += kept;
         self.columns.add(written, left_out);
     }
 
     /// The last lines of a run over so many inputs; `how` follows the first.
     pub(crate) fn lines(&self, inputs: usize, how: &str, clouds: &Clouds) -> Vec<String> {
-        let (points, kept) = (grouped(self.points), grouped(self.kept));
+        let (points, kept) = (grouped(self.points), grouped(self.points_kept));
         let line = format!("{}, {kept} of {points} points kept{how}", counted(inputs, "input"));
         std::iter::once(line).chain(self.columns.lines(clouds)).collect()
     }

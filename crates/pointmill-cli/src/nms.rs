@@ -84,7 +84,7 @@ pub(crate) struct Totals {
     /// Boxes.
     boxes: usize,
     /// Boxes that are kept.
-    kept: usize,
+    boxes_kept: usize,
 }
 
 struct Nms<'a> {
@@ -197,7 +197,7 @@ impl Command for Nms<'_> {
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        (totals.boxes, totals.kept) = (frame.of.report.boxes, frame.of.report.kept);
+        (totals.boxes, totals.boxes_kept) = (frame.of.report.boxes, frame.of.report.kept);
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl Command for Nms<'_> {
     }
 
     fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
-        let (kept, boxes) = (grouped(summary.of.kept), grouped(summary.of.boxes));
+        let (kept, boxes) = (grouped(summary.of.boxes_kept), grouped(summary.of.boxes));
         let line = format!("{kept} of {boxes} boxes kept on {}", summary.run.device_name());
         std::iter::once(line).chain(written("rows", self.args.out.as_deref().map(shown).as_deref())).collect()
     }

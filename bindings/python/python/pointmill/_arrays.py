@@ -35,6 +35,19 @@ def copied(array: Any, name: str, types: list[str], origin: str | None) -> Any:
     return made
 
 
+def whole(array: Any, name: str) -> Any:
+    """Return a C-contiguous copy of whole numbers in int32 or int64, or the array itself if it has no whole numbers."""
+    kind = str(array.dtype).removeprefix("torch.").lstrip("<>=|")
+    if array.dtype.kind in "iu" if isinstance(array, np.ndarray) else kind in INTEGERS:
+        if not isinstance(array, np.ndarray):
+            return (array if kind in ("int32", "int64") else array.long()).contiguous()
+        to = array.dtype if array.dtype.kind == "i" and array.dtype.itemsize in (4, 8) else np.dtype(np.int64)
+        if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+            raise ValueError(f"{name}: expected numbers of 32 bits, got {array.max()}")
+        return np.array(array, to.newbyteorder("="), order="C")
+    return array
+
+
 def instead(array: Any, origin: str | None) -> str:
     """Return what to pass for large coordinates."""
     on_host = getattr(array, "is_cpu", True)

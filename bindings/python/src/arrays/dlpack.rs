@@ -98,7 +98,7 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
 /// ``torch.from_dlpack(array)`` and the like take it without a copy.
 ///
 /// It may be taken any number of times; the memory goes away when nobody has it any more.
-#[pyclass(frozen, module = "pointmill")]
+#[pyclass(frozen, weakref, module = "pointmill")]
 pub(crate) struct DlpackArray {
     owner: Arc<dyn Any + Send + Sync>,
     address: usize,

@@ -238,6 +238,17 @@ impl<'py> Array<'py> {
         Self::read(&copy, self.name)?.of(dtypes)
     }
 
+    /// Whole numbers of 32 or 64 bits: this array, or a copy of one of other strides or of another
+    /// type of whole numbers; see `_arrays.py`.
+    pub(crate) fn whole(self) -> PyResult<Self> {
+        let types = [Dtype::I32, Dtype::I64];
+        if (types.contains(&self.dtype) && self.contiguous && self.is_aligned()) || self.library == Library::Other {
+            return self.of(&types);
+        }
+        let copy = self.object.py().import("pointmill._arrays")?.call_method1("whole", (&self.object, self.name))?;
+        Self::read(&copy, self.name)?.of(&types)
+    }
+
     /// Refuses values of other types.
     pub(crate) fn of(self, dtypes: &[Dtype]) -> PyResult<Self> {
         if dtypes.contains(&self.dtype) {

@@ -100,7 +100,7 @@ pub(crate) fn iou(
     py: Python<'_>,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
-    aligned: bool,
+    #[pyo3(from_py_with = crate::args::plain)] aligned: bool,
     params: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
     let params = IouParams::default().with("iou", params)?;
@@ -159,7 +159,7 @@ pub(crate) fn overlaps(
     py: Python<'_>,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
-    threshold: f32,
+    #[pyo3(from_py_with = crate::args::plain)] threshold: f32,
     params: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
     let call = Call::new(a, b, IouParams::default().with("overlaps", params)?)?;

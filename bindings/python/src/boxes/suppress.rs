@@ -143,10 +143,10 @@ pub(crate) fn nms(
     py: Python<'_>,
     boxes: &Bound<'_, PyAny>,
     scores: &Bound<'_, PyAny>,
-    threshold: Option<f32>,
+    #[pyo3(from_py_with = crate::args::plain)] threshold: Option<f32>,
     class_ids: Option<&Bound<'_, PyAny>>,
     row_splits: Option<&Bound<'_, PyAny>>,
-    padded: bool,
+    #[pyo3(from_py_with = crate::args::plain)] padded: bool,
     params: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
     let mut params = NmsParams::default().with("nms", params)?;

@@ -41,8 +41,8 @@ use std::path::PathBuf;
 #[pyo3(signature = (path, *, format = None))]
 pub(crate) fn read_poses(
     py: Python<'_>,
-    path: PathBuf,
-    format: Option<&str>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+    #[pyo3(from_py_with = crate::args::plain)] format: Option<&str>,
 ) -> PyResult<(Py<PyAny>, Option<Py<PyAny>>)> {
     let format = format.map(|word| named::<PoseFormat>(word, "format")).transpose()?;
     let options = PoseOptions { format, ..PoseOptions::default() };
@@ -87,11 +87,11 @@ pub(crate) fn read_poses(
 #[pyo3(signature = (path, poses, *, times = None, format = "kitti", stamps_ns = None))]
 pub(crate) fn write_poses(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
     poses: &Bound<'_, PyAny>,
     times: Option<&Bound<'_, PyAny>>,
-    format: &str,
-    stamps_ns: Option<Vec<i64>>,
+    #[pyo3(from_py_with = crate::args::plain)] format: &str,
+    #[pyo3(from_py_with = crate::args::plain)] stamps_ns: Option<Vec<i64>>,
 ) -> PyResult<()> {
     let format: PoseFormat = named(format, "format")?;
     let (poses, _) = poses::poses(poses, "poses")?;

@@ -54,7 +54,11 @@ const SHORT: usize = 1 << 16;
 #[pyfunction]
 #[pyo3(signature = (path, **options),
     text_signature = "(path, *, format=None, columns=None, dataset=None, scan=None, topic=None, salvage=False, local_origin='auto')")]
-pub(crate) fn read(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Scan> {
+pub(crate) fn read(
+    py: Python<'_>,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Scan> {
     let options = default_options().with("read", options)?;
     let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
     let deskewed = pointmill_data::is_deskewed(&path, options.dataset);

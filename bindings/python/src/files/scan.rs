@@ -54,7 +54,7 @@ pub(super) type Seconds = Option<(f64, Py<PyAny>)>;
 /// ([0.5, 0.25], False, (2, 4))
 /// >>> pointmill.voxelize(scan, voxel_size=[4, 4, 4], point_cloud_range=[0, 0, 0, 8, 8, 8]).num_points.tolist()
 /// [1, 1]
-#[pyclass(frozen, module = "pointmill")]
+#[pyclass(frozen, weakref, module = "pointmill")]
 pub(crate) struct Scan {
     /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left
     /// out.
@@ -112,11 +112,11 @@ impl Scan {
     fn made(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
-        names: Option<List<String>>,
+        #[pyo3(from_py_with = crate::args::plain)] names: Option<List<String>>,
         times: Option<&Bound<'_, PyAny>>,
-        start: f64,
-        stamp_ns: Option<i64>,
-        deskewed: bool,
+        #[pyo3(from_py_with = crate::args::plain)] start: f64,
+        #[pyo3(from_py_with = crate::args::plain)] stamp_ns: Option<i64>,
+        #[pyo3(from_py_with = crate::args::plain)] deskewed: bool,
         local_origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (values, [len, width]) = cloud::<f64>(points, "points")?;
@@ -171,7 +171,7 @@ impl Scan {
         &self,
         py: Python<'py>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        #[pyo3(from_py_with = crate::args::plain)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let points = self.points(py);
         let wanted = dtype.map(|dtype| py.import("numpy")?.call_method1("dtype", (dtype,))).transpose()?;

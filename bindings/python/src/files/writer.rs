@@ -40,11 +40,11 @@ use std::path::PathBuf;
 #[pyo3(signature = (path, points, *, names = None, xyz = None, format = None))]
 pub(crate) fn write(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
     points: &Bound<'_, PyAny>,
-    names: Option<List<String>>,
+    #[pyo3(from_py_with = crate::args::plain)] names: Option<List<String>>,
     xyz: Option<&Bound<'_, PyAny>>,
-    format: Option<&str>,
+    #[pyo3(from_py_with = crate::args::plain)] format: Option<&str>,
 ) -> PyResult<()> {
     let options = WriteOptions { format: format.map(|word| named(word, "format")).transpose()? };
     let place = || pointmill_io::Place::named(&path);

@@ -54,9 +54,9 @@ use pyo3::types::PyDict;
 )]
 pub(crate) fn align_many<'py>(
     py: Python<'py>,
-    sources: List<Bound<'py, PyAny>>,
-    targets: List<Bound<'py, PyAny>>,
-    guesses: Option<List<Bound<'py, PyAny>>>,
+    #[pyo3(from_py_with = crate::args::plain)] sources: List<Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = crate::args::plain)] targets: List<Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = crate::args::plain)] guesses: Option<List<Bound<'py, PyAny>>>,
     source_origin: Option<&Bound<'py, PyAny>>,
     target_origin: Option<&Bound<'py, PyAny>>,
     params: Option<&Bound<'py, PyDict>>,

@@ -10,7 +10,7 @@ pub(crate) use align::icp;
 pub(crate) use many::align_many;
 pub(crate) use result::{ITERATION, REGISTRATION};
 pub(crate) use searcher::{IcpSearcher, normals};
-pub(crate) use target::IcpTarget;
+pub(crate) use target::{IcpTarget, copied};
 
 use crate::cache::Cache;
 use crate::errors::Names;

@@ -50,7 +50,7 @@ const MANY: usize = 32;
 /// >>> row_splits, rows, squared = searcher.radius_search([[0.75, 0, 0], [0, 9, 0]], 0.5)
 /// >>> row_splits.tolist(), rows.tolist(), squared.tolist()
 /// ([0, 2, 2], [1, 2], [0.0625, 0.0625])
-#[pyclass(frozen, name = "Searcher", module = "pointmill.icp")]
+#[pyclass(frozen, weakref, name = "Searcher", module = "pointmill.icp")]
 pub(crate) struct IcpSearcher {
     searcher: Arc<Searcher>,
     place: Place,
@@ -64,7 +64,7 @@ impl IcpSearcher {
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
-        search: &str,
+        #[pyo3(from_py_with = crate::args::plain)] search: &str,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let search = named::<Search>(search, "search")?;
@@ -135,7 +135,7 @@ impl IcpSearcher {
         &self,
         py: Python<'_>,
         queries: &Bound<'_, PyAny>,
-        max_distance: Option<f64>,
+        #[pyo3(from_py_with = crate::args::plain)] max_distance: Option<f64>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let queries = self.queries(queries)?;
         let shape = [queries.len()];
@@ -168,8 +168,8 @@ impl IcpSearcher {
         &self,
         py: Python<'_>,
         queries: &Bound<'_, PyAny>,
-        k: i64,
-        max_distance: Option<f64>,
+        #[pyo3(from_py_with = crate::args::plain)] k: i64,
+        #[pyo3(from_py_with = crate::args::plain)] max_distance: Option<f64>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let k = whole(k, 0, "k")? as usize;
         let queries = self.queries(queries)?;
@@ -206,8 +206,8 @@ impl IcpSearcher {
         &self,
         py: Python<'_>,
         queries: &Bound<'_, PyAny>,
-        radius: f64,
-        max_results: Option<i64>,
+        #[pyo3(from_py_with = crate::args::plain)] radius: f64,
+        #[pyo3(from_py_with = crate::args::plain)] max_results: Option<i64>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         if self.place != Place::Cpu {
             let expected = "a searcher of points on the CPU for this search; make one of a copy of them there";
@@ -244,7 +244,7 @@ impl IcpSearcher {
     /// array of float32, ``[N, 3]``
     ///     Of the library and on the device of the points.
     #[pyo3(signature = (k = 20))]
-    fn normals(&self, py: Python<'_>, k: i64) -> PyResult<Py<PyAny>> {
+    fn normals(&self, py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] k: i64) -> PyResult<Py<PyAny>> {
         let k = whole(k, 0, "k")? as usize;
         let size = self.searcher.len().saturating_mul(k.max(1));
         let found = self.run(py, size, move |searcher| {
@@ -322,6 +322,10 @@ fn columns(len: usize, found: impl Iterator<Item = Option<Neighbour>>) -> Result
 /// [0.0, 0.0, 1.0]
 #[pyfunction]
 #[pyo3(signature = (points, k = 20))]
-pub(crate) fn normals(py: Python<'_>, points: &Bound<'_, PyAny>, k: i64) -> PyResult<Py<PyAny>> {
+pub(crate) fn normals(
+    py: Python<'_>,
+    points: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = crate::args::plain)] k: i64,
+) -> PyResult<Py<PyAny>> {
     IcpSearcher::new(py, points, "auto", None)?.normals(py, k)
 }

@@ -43,7 +43,7 @@ const TARGET: Names = &[(pointmill::Argument::Target, "points"), (pointmill::Arg
 /// ...     pose = target.align(sheet + [0.01 * step, 0.0, 0.0], pose).target_from_source
 /// >>> bool(abs(pose[0, 3] + 0.02) < 1e-4)
 /// True
-#[pyclass(frozen, name = "Target", module = "pointmill.icp")]
+#[pyclass(frozen, weakref, name = "Target", module = "pointmill.icp")]
 pub(crate) struct IcpTarget {
     target: Arc<Target>,
     place: Place,
@@ -59,7 +59,7 @@ fn array_of<'py>(py: Python<'py>, rows: &[[f32; 3]]) -> PyResult<Bound<'py, PyAn
 }
 
 /// A copy of an array of numpy or of torch on the CPU, of which the caller may change the original.
-fn copied<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn copied<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     for copy in ["copy", "clone"] {
         if object.hasattr(copy)? {
             return object.call_method0(copy).map(Some);

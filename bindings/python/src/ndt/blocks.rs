@@ -64,7 +64,7 @@ use std::path::PathBuf;
 /// ['east', 'west']
 /// >>> ndt.BlockMap(folder).grid().mean.tolist()
 /// [[0.75, 0.75, 0.5], [128.75, 0.75, 0.5]]
-#[pyclass(frozen, name = "BlockMap", module = "pointmill.ndt")]
+#[pyclass(frozen, weakref, name = "BlockMap", module = "pointmill.ndt")]
 pub(crate) struct NdtBlockMap(SummedMap);
 
 /// A map by blocks, and what sums its inputs.
@@ -157,10 +157,10 @@ impl NdtBlockMap {
     fn new(
         py: Python<'_>,
         path: MapPlace,
-        resolution: Option<f64>,
-        block: f64,
+        #[pyo3(from_py_with = crate::args::plain)] resolution: Option<f64>,
+        #[pyo3(from_py_with = crate::args::plain)] block: f64,
         origin: Option<&Bound<'_, PyAny>>,
-        device: &str,
+        #[pyo3(from_py_with = crate::args::plain)] device: &str,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let device: Device = device.parse().map_err(|error| value("device", "cpu or cuda:N", error))?;
@@ -204,11 +204,11 @@ impl NdtBlockMap {
     fn add(
         &self,
         py: Python<'_>,
-        name: &str,
+        #[pyo3(from_py_with = crate::args::plain)] name: &str,
         points: &Bound<'_, PyAny>,
         pose: Option<&Bound<'_, PyAny>>,
         origin: Option<&Bound<'_, PyAny>>,
-        state: &str,
+        #[pyo3(from_py_with = crate::args::plain)] state: &str,
     ) -> PyResult<Row> {
         let pose = pose.map(|pose| matrix(pose, "pose")).transpose()?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
@@ -285,7 +285,7 @@ impl NdtBlockMap {
         &self,
         py: Python<'_>,
         near: Option<&Bound<'_, PyAny>>,
-        reach: f64,
+        #[pyo3(from_py_with = crate::args::plain)] reach: f64,
         like: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<NdtGrid> {
         let (centres, reach) = match near {

@@ -41,7 +41,7 @@ use std::path::PathBuf;
 /// >>> west.subtract(east)
 /// >>> west.grid().mean.tolist()
 /// [[0.75, 0.75, 0.5]]
-#[pyclass(frozen, name = "Moments", module = "pointmill.ndt")]
+#[pyclass(frozen, weakref, name = "Moments", module = "pointmill.ndt")]
 pub(crate) struct NdtMoments(Shared<Moments>);
 
 #[pymethods]
@@ -61,7 +61,7 @@ impl NdtMoments {
     /// path : str or path
     ///     An Arrow file (.arrow) of :meth:`save` or of ``pointmill ndt build --moments``.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf) -> PyResult<Self> {
         let moments = detached(py, || pointmill_data::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
         Ok(Self(Shared::new(moments.map_err(file)?.or_raise(NAMES)?)))
     }
@@ -72,7 +72,7 @@ impl NdtMoments {
     /// ----------
     /// path : str or path
     ///     The file, by convention named .arrow.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf) -> PyResult<()> {
         let table = self.0.with(py, |moments| moments.table()).or_raise(NAMES)?;
         detached(py, || pointmill_data::write_ndt_moments(pointmill_io::Place::named(&path), &table)).map_err(file)
     }

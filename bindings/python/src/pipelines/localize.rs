@@ -3,7 +3,7 @@
 use crate::arrays::{Backend, Place};
 use crate::cloud::Cloud;
 use crate::ending::detached;
-use crate::errors::{Names, OrRaise, data, file, value};
+use crate::errors::{Names, OrRaise, data, file, unnamed, value};
 use crate::files::Scan;
 use crate::interrupt::{self, Effort};
 use crate::keywords::Keywords;
@@ -63,8 +63,8 @@ fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, P
 ///
 /// Parameters
 /// ----------
-/// map : pointmill.ndt.Grid or pointmill.ndt.BlockMap
-///     The map. Of a map by blocks, on its device, the blocks around the sensor are loaded and the others are left out; it takes a start or a ``region``, and gives the poses of the whole map. A block that
+/// map : pointmill.ndt.Grid, pointmill.ndt.BlockMap, str or path
+///     The map, or the file or folder that has it. Of a map by blocks, on its device, the blocks around the sensor are loaded and the others are left out; it takes a start or a ``region``, and gives the poses of the whole map. A block that
 ///     cannot be read is a ``ValueError`` of the scan that needs it.
 /// region : 4 floats, optional
 ///     Least x and y, then largest, in which a search looks. Without it, around the last pose, or in the whole map.
@@ -104,7 +104,7 @@ fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, P
 /// ('found', True)
 /// >>> localizer.push(scan).status
 /// 'tracked'
-#[pyclass(frozen, module = "pointmill")]
+#[pyclass(frozen, weakref, module = "pointmill")]
 pub(crate) struct Localizer {
     run: Shared<LocalizeRun>,
     /// Where the map is.
@@ -112,10 +112,32 @@ pub(crate) struct Localizer {
 }
 
 /// What a map is given as.
-#[derive(FromPyObject)]
 enum Map<'py> {
     Grid(PyRef<'py, NdtGrid>),
     Blocks(PyRef<'py, NdtBlockMap>),
+}
+
+impl<'py> Map<'py> {
+    /// A map, or the one that is in a file or a folder.
+    fn take(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(grid) = object.extract() {
+            return Ok(Self::Grid(grid));
+        }
+        if let Ok(blocks) = object.extract() {
+            return Ok(Self::Blocks(blocks));
+        }
+        let Ok(path) = object.extract::<PathBuf>() else {
+            let expected = "a Grid, a BlockMap, or the path of a map that one of them has saved";
+            let got = object.get_type().name()?;
+            return Err(unnamed(object.py(), false, format!("expected {expected}, got {got}")));
+        };
+        let py = object.py();
+        if path.is_dir() {
+            Ok(Self::Blocks(py.get_type::<NdtBlockMap>().call1((path,))?.extract()?))
+        } else {
+            Ok(Self::Grid(py.get_type::<NdtGrid>().call_method1("load", (path,))?.extract()?))
+        }
+    }
 }
 
 #[pymethods]
@@ -126,7 +148,11 @@ impl Localizer {
         search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
         min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, \
         min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
-    fn new(py: Python<'_>, map: Map<'_>, params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = Map::take)] map: Map<'_>,
+        params: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let params = library::LocalizerParams::default().with("Localizer.__new__", params)?;
         let (map, stream, on) = match map {
             Map::Grid(grid) => {
@@ -187,7 +213,7 @@ impl Localizer {
         &self,
         py: Python<'py>,
         points: &Bound<'py, PyAny>,
-        seconds: Option<f64>,
+        #[pyo3(from_py_with = crate::args::plain)] seconds: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         if cloud.place() != Place::Cpu {

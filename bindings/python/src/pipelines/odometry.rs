@@ -74,7 +74,7 @@ pub(crate) static STEP: Class = Class::new(
 /// ...     found = odometry.push(room - [0.1 * step, 0.0, 0.0])
 /// >>> found.status, bool(abs(found.world_from_sensor[0, 3] - 0.3) < 0.01), len(odometry)
 /// ('tracked', True, 4)
-#[pyclass(frozen, module = "pointmill")]
+#[pyclass(frozen, weakref, module = "pointmill")]
 pub(crate) struct Odometry(Shared<State>);
 
 /// Parameters, and from the first sweep on its place and the odometry there.
@@ -129,7 +129,7 @@ impl Odometry {
         py: Python<'py>,
         points: &Bound<'py, PyAny>,
         times: Option<&Bound<'py, PyAny>>,
-        stamp_ns: Option<i64>,
+        #[pyo3(from_py_with = crate::args::plain)] stamp_ns: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         let first = self.0.with(py, |state| state.made.as_ref().map(|(place, _)| *place));

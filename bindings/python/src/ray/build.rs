@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Adds inputs to a map, each as the command does. It keeps its device, and the bag that it has
 /// read last.
-#[pyclass(frozen, name = "_MapBuild", module = "pointmill")]
+#[pyclass(frozen, weakref, name = "_MapBuild", module = "pointmill")]
 pub(crate) struct MapBuild {
     build: Arc<Build>,
     map: SummedMap,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// How inputs of a job are read: the arguments of ``pointmill.read``, and what the command has
 /// besides.
-#[pyclass(frozen, name = "_InputReader", module = "pointmill")]
+#[pyclass(frozen, weakref, name = "_InputReader", module = "pointmill")]
 #[derive(Clone)]
 pub(crate) struct InputReader {
     pub(super) options: ReadOptions,

@@ -7,6 +7,7 @@ pub(crate) use result::REGISTERED;
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::Names;
+use crate::icp::copied;
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use crate::pickle::{self, MadeAgain};
@@ -110,10 +111,13 @@ fn registered<'py>(py: Python<'py>, source: &Cloud<'py>, target: Arc<Target>) ->
 /// >>> target = pointmill.RegisterTarget(np.zeros((100, 3)), voxel_size=0.5)
 /// >>> target.register(np.zeros((100, 3))).verdict
 /// 'too-few-matches'
-#[pyclass(frozen, name = "RegisterTarget", module = "pointmill")]
+#[pyclass(frozen, weakref, name = "RegisterTarget", module = "pointmill")]
 pub(crate) struct RegisterTarget {
     target: Arc<Target>,
     place: Place,
+    /// Its arguments, for pickles; points are a copy. None of arrays that are not of numpy or torch on
+    /// the CPU.
+    made_of: Option<Py<PyDict>>,
 }
 
 #[pymethods]
@@ -131,11 +135,23 @@ impl RegisterTarget {
     ) -> PyResult<Self> {
         let params = RegisterParams::default().with("RegisterTarget.__new__", params)?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
-        Ok(Self { target: Arc::new(made(py, &cloud, params, POINTS)?), place: cloud.place() })
+        let made_of = match (cloud.place(), copied(cloud.array.object())?) {
+            (Place::Cpu, Some(points)) => {
+                let arguments = params.arguments(py)?;
+                arguments.set_item("points", points)?;
+                arguments.set_item("origin", cloud.origin())?;
+                Some(arguments.unbind())
+            }
+            _ => None,
+        };
+        Ok(Self { target: Arc::new(made(py, &cloud, params, POINTS)?), place: cloud.place(), made_of })
     }
 
-    fn __reduce__<'py>(_slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
-        pickle::refused("RegisterTarget", "make one of its points, which can be pickled")
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<MadeAgain<'py>> {
+        match &slf.get().made_of {
+            Some(made_of) => pickle::made_again(slf, made_of.bind(slf.py())),
+            None => pickle::refused("RegisterTarget", "make one of its points, which can be pickled"),
+        }
     }
 
     /// Nothing changes a target, so a copy is the same one.

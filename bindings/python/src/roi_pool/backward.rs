@@ -18,7 +18,7 @@ use pyo3::types::{PyDict, PyType};
 /// Called with the boxes and points of the pooling, its ``argmax`` for maxima, and the gradient of
 /// what it pooled, it returns that of the features, ``[N, C]``. One that was pickled or copied
 /// returns the same, and looks for the points of the boxes again.
-#[pyclass(frozen, module = "pointmill")]
+#[pyclass(frozen, weakref, module = "pointmill")]
 pub(crate) struct RoiGradient {
     pub(super) params: RoiPoolParams,
     /// What boxes and points of float64 are less.

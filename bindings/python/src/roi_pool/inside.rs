@@ -145,8 +145,8 @@ macro_rules! question {
             py: Python<'_>,
             points: &Bound<'_, PyAny>,
             boxes: &Bound<'_, PyAny>,
-            origin: &str,
-            margin: f32,
+            #[pyo3(from_py_with = crate::args::plain)] origin: &str,
+            #[pyo3(from_py_with = crate::args::plain)] margin: f32,
             local_origin: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<$answer> {
             let work: fn(&Call<'_>, Python<'_>) -> PyResult<$answer> = $work;
@@ -219,9 +219,9 @@ pub(crate) fn points_in_boxes_all<'py>(
     py: Python<'py>,
     points: &Bound<'py, PyAny>,
     boxes: &Bound<'py, PyAny>,
-    origin: &str,
-    margin: f32,
-    layout: &str,
+    #[pyo3(from_py_with = crate::args::plain)] origin: &str,
+    #[pyo3(from_py_with = crate::args::plain)] margin: f32,
+    #[pyo3(from_py_with = crate::args::plain)] layout: &str,
     local_origin: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let call = Call::new(points, boxes, origin, margin, local_origin)?;

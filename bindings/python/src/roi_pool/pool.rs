@@ -121,7 +121,7 @@ pub(crate) fn roi_aware_pool3d<'py>(
     pts: &Bound<'py, PyAny>,
     pts_feature: &Bound<'py, PyAny>,
     out_size: &Bound<'py, PyAny>,
-    for_gradient: bool,
+    #[pyo3(from_py_with = crate::args::plain)] for_gradient: bool,
     local_origin: Option<&Bound<'py, PyAny>>,
     params: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {

@@ -22,8 +22,7 @@ impl<'py> Numbers<'py> {
         wanted: &[Option<usize>],
         text: &str,
     ) -> PyResult<Self> {
-        let array = Array::read(&listed(object, name, "int64")?, name)?.of(&[Dtype::I32, Dtype::I64])?;
-        let array = array.shaped(wanted, text)?;
+        let array = Array::read(&listed(object, name, "int64")?, name)?.whole()?.shaped(wanted, text)?;
         if *array.dtype() == Dtype::I64 && array.place() != Place::Cpu {
             // On a GPU the caller's library converts: nothing waits.
             let array = Array::read(&array.object().call_method0("int")?, name)?.of(&[Dtype::I32])?;

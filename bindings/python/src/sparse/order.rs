@@ -234,9 +234,9 @@ pub(crate) fn serialize<'py>(
     py: Python<'py>,
     grid_coord: &Bound<'py, PyAny>,
     batch: Option<&Bound<'py, PyAny>>,
-    items: Option<i64>,
-    depth: Option<i64>,
-    orders: Option<List<String>>,
+    #[pyo3(from_py_with = crate::args::plain)] items: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] depth: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] orders: Option<List<String>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let params = Params { serialize: params(depth, orders.map(|orders| orders.0))?, pool: None };
     let (cells, read, _) = call(py, grid_coord, batch, items, &params)?;
@@ -286,11 +286,11 @@ pub(crate) fn pool_hierarchy<'py>(
     py: Python<'py>,
     grid_coord: &Bound<'py, PyAny>,
     batch: Option<&Bound<'py, PyAny>>,
-    strides: Option<List<i64>>,
-    items: Option<i64>,
-    depth: Option<i64>,
-    orders: Option<List<String>>,
-    capacities: Option<List<i64>>,
+    #[pyo3(from_py_with = crate::args::plain)] strides: Option<List<i64>>,
+    #[pyo3(from_py_with = crate::args::plain)] items: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] depth: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] orders: Option<List<String>>,
+    #[pyo3(from_py_with = crate::args::plain)] capacities: Option<List<i64>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
     let mut pool = PoolParams::default();
     if let Some(List(strides)) = strides {
@@ -332,7 +332,7 @@ pub(crate) fn pool_hierarchy<'py>(
 pub(crate) fn patches<'py>(
     py: Python<'py>,
     offsets: &Bound<'py, PyAny>,
-    patch_size: i64,
+    #[pyo3(from_py_with = crate::args::plain)] patch_size: i64,
     like: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let offsets: Vec<usize> = list(offsets, "offsets", "whole numbers", MAX_ITEMS)?;

@@ -100,16 +100,16 @@ pub(crate) fn index_pairs<'py>(
     py: Python<'py>,
     coords: &Bound<'py, PyAny>,
     shape: &Bound<'py, PyAny>,
-    batch: i64,
-    kind: &str,
+    #[pyo3(from_py_with = crate::args::plain)] batch: i64,
+    #[pyo3(from_py_with = crate::args::plain)] kind: &str,
     kernel: Option<&Bound<'py, PyAny>>,
     stride: Option<&Bound<'py, PyAny>>,
     padding: Option<&Bound<'py, PyAny>>,
     dilation: Option<&Bound<'py, PyAny>>,
     outputs: Option<&Bound<'py, PyAny>>,
     output_shape: Option<&Bound<'py, PyAny>>,
-    capacity: Option<i64>,
-    masks: bool,
+    #[pyo3(from_py_with = crate::args::plain)] capacity: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] masks: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut params = ConvParams { kind: named(kind, "kind")?, masks, ..ConvParams::default() };
     let sizes = [

@@ -125,7 +125,7 @@ pub(crate) fn pillar_features<'py>(
     coords: &Bound<'py, PyAny>,
     voxel_size: Option<&Bound<'py, PyAny>>,
     origin: Option<&Bound<'py, PyAny>>,
-    features: i64,
+    #[pyo3(from_py_with = crate::args::plain)] features: i64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let features = match features {
         9 => PillarFeatures::Nine,

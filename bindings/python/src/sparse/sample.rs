@@ -82,10 +82,10 @@ pub(crate) fn grid_sample<'py>(
     points: &Bound<'py, PyAny>,
     grid_size: Option<&Bound<'py, PyAny>>,
     point_cloud_range: Option<&Bound<'py, PyAny>>,
-    pick: &str,
-    number: i64,
-    seed: u64,
-    capacity: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] pick: &str,
+    #[pyo3(from_py_with = crate::args::plain)] number: i64,
+    #[pyo3(from_py_with = crate::args::plain)] seed: u64,
+    #[pyo3(from_py_with = crate::args::plain)] capacity: Option<i64>,
     row_splits: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let points = Array::taken(points, "points", &[Dtype::F32], None)?.shaped(&[None, None], "[N, C]")?;

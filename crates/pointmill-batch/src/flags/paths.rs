@@ -4,6 +4,7 @@
 
 use super::config::Subcommand;
 use crate::failure::Failure;
+use crate::pose::in_numbers;
 use crate::text::shown;
 use clap::{Arg, ArgMatches, Command};
 use std::any::TypeId;
@@ -18,6 +19,9 @@ const WRITTEN: [&str; 5] = ["map_out", "moments", "out", "plot", "visualize"];
 /// Those that do so in one command, and name what is read in the others.
 const WRITTEN_BY: [(&str, &str); 1] = [("synth", "poses")];
 
+/// Arguments that take a pose in numbers in place of a file.
+const POSES: [&str; 2] = ["--guess", "--pose"];
+
 /// The paths that are read, as they were given.
 static READ: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
@@ -28,12 +32,19 @@ struct Named {
 }
 
 impl Named {
-    /// That there is nothing. A number was meant as a value of the flag before it.
+    /// That there is nothing. Numbers were meant as a pose, or as the value of the flag before them.
     fn missing(&self) -> String {
         let Self { argument, path } = self;
-        let is_number = path.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
-        let hint = if is_number { "; values of a flag are separated by commas: --voxel-size 0.1,0.1,0.2" } else { "" };
-        format!("{argument}: {}: no such file or folder{hint}", shown(path))
+        let name = shown(path);
+        let are_numbers = name.split([' ', ',']).all(|word| word.is_empty() || word.parse::<f64>().is_ok());
+        let way_out = match are_numbers {
+            true if POSES.contains(&argument.as_str()) => {
+                "; give a file with a pose, or 6 numbers: \"X Y Z ROLL PITCH YAW\""
+            }
+            true => "; values of a flag are separated by commas: --voxel-size 0.1,0.1,0.2",
+            false => "",
+        };
+        format!("{argument}: {name}: no such file or folder{way_out}")
     }
 }
 
@@ -56,7 +67,9 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failu
         let named = paths.map(|path| Named { argument: name_of(arg), path: path.clone() });
         if is_written(asked.command.get_name(), id) { written.extend(named) } else { read.extend(named) }
     }
-    let missing: Vec<_> = read.iter().filter(|named| is_missing(&named.path)).map(Named::missing).collect();
+    let is_pose = |named: &&Named| POSES.contains(&named.argument.as_str()) && in_numbers(&named.path).is_some();
+    let missing = read.iter().filter(|named| is_missing(&named.path) && !is_pose(named));
+    let missing: Vec<_> = missing.map(Named::missing).collect();
     if !missing.is_empty() {
         return Err(Failure::Usage(missing.join("; ")));
     }

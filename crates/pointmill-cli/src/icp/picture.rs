@@ -5,7 +5,7 @@ use crate::inputs::rows;
 #[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
 use crate::picture::save_scene;
-use crate::text::{grouped, titled};
+use crate::text::{ended, grouped, titled};
 use pointmill::icp::{Iteration, Registration, Search, Searcher};
 use pointmill::{Device, Pose};
 use pointmill_io::{Place, Scan};
@@ -53,7 +53,7 @@ pub(super) fn write(
         return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
     }
     let distances = distances(device, [source, target], &found.target_from_source)?;
-    let title = title([source, target], found.status.as_str());
+    let title = title([source, target], ended(found.status));
     save_scene(Place::named(path), &icp_scene(&title, &source.xyz(), &target.xyz(), &iterations, &distances))
 }
 

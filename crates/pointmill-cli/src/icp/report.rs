@@ -3,7 +3,7 @@
 use super::records::{Row, Totals};
 use crate::batch::Cell;
 use crate::json::{Frame, Summary};
-use crate::text::{LINES, counted, grouped, matrix_lines, percentiles, row, short, written};
+use crate::text::{LINES, counted, ended, grouped, matrix_lines, percentiles, row, short, written};
 use pointmill::icp::{Fit, Iteration};
 
 /// The columns of the iterations.
@@ -17,7 +17,7 @@ pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
     lines.extend(matrix_lines(&found.target_from_source));
     lines.push(format!(
         "{} after {}: {} pairs, fitness {:.4}, rmse {} m, {} of 6 degrees of freedom are constrained",
-        found.status,
+        ended(found.status),
         counted(found.iterations, "iteration"),
         grouped(fit.num_inliers),
         fit.fitness,

@@ -18,8 +18,9 @@ pub(crate) struct LocalizeArgs {
     pub(crate) with: MapArgs,
 
     /// Pose of the sensor at the first scan, near which it is aligned: a file of one pose, as
-    /// described at `ndt score --pose`. Without it, the first scan is searched for
-    #[arg(help_heading = None::<&str>, long, alias = "start", value_name = "POSE.txt", conflicts_with = "region")]
+    /// described at `ndt score --pose`, or 6 numbers "X Y Z ROLL PITCH YAW" in metres and radians.
+    /// Without it, the first scan is searched for
+    #[arg(help_heading = None::<&str>, long, alias = "start", value_name = "POSE.txt", allow_hyphen_values = true, conflicts_with = "region")]
     pub(crate) guess: Option<PathBuf>,
     /// Where a search looks, in metres of the map. Without it, in 20 m around the last pose, and at
     /// the first scan in the whole map

@@ -62,7 +62,8 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
 fn cells_of(report: &NdtReport) -> String {
     let NdtReport { non_finite, cells, sparse, degenerate, clamped, .. } = *report;
     format!(
-        "{} occupied: {} with too few points, {} without extent; {} regularized; {} points not finite",
+        "{} of {} used: {} have too few points, {} have no extent; {} flat cells were widened; {} points not finite",
+        grouped(cells - sparse - degenerate),
         counted(cells, "cell"),
         grouped(sparse),
         grouped(degenerate),
@@ -79,7 +80,8 @@ fn pose_cells(pose: &PoseRecord) -> Vec<Cell> {
     };
     let mut cells = Vec::new();
     if let Some(found) = found {
-        cells.extend([("status", format!("  {:>14}", found.status)), ("iterations", found.iterations.to_string())]);
+        let status = if found.status.converged() { "converged" } else { found.status.as_str() };
+        cells.extend([("status", format!("  {status:>14}")), ("iterations", found.iterations.to_string())]);
     }
     let NdtFit { transform_probability, nvtl, hits, .. } = fit;
     cells.extend([("transform probability", format!("{transform_probability:.6}")), ("nvtl", format!("{nvtl:.6}"))]);

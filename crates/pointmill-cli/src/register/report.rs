@@ -14,7 +14,9 @@ fn percent(share: f64) -> String {
 pub(super) fn detail(frame: &Frame<Row>, level: bool, device: &str) -> Vec<String> {
     let row = &frame.of;
     let found = &row.found;
-    let mut lines = matrix_lines(&found.target_from_source);
+    let is_found = found.verdict == Verdict::Found;
+    // A pose that is no answer is not shown as one; --json has it.
+    let mut lines = if is_found { matrix_lines(&found.target_from_source) } else { Vec::new() };
     let what = if level { "points" } else { "matches" };
     lines.push(format!(
         "{}: {} of {} {what} agree, {} candidates, margin {:.2}",
@@ -26,7 +28,7 @@ pub(super) fn detail(frame: &Frame<Row>, level: bool, device: &str) -> Vec<Strin
     ));
     let of = |name: &str, overlap: &Overlap| {
         let (extent, share) = (percent(overlap.extent()), percent(overlap.share()));
-        format!("{extent} of the {name} meets the other cloud, {share} of its part in common")
+        format!("overlap: {extent} of the {name} has a neighbour in the other cloud, {share} of the shared volume")
     };
     lines.push(of("source", &found.source_overlap));
     lines.push(of("target", &found.target_overlap));
@@ -77,7 +79,7 @@ pub(super) fn lines(summary: &Summary<Totals>) -> Vec<String> {
 pub(super) const fn way_out(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::TooFewMatches => {
-            "; too few points are alike: change --voxel-size to about a hundredth of the extent of the scene"
+            "; too few distinctive points at this --voxel-size: set it to about a hundredth of the width of the clouds"
         }
         Verdict::NotLevel => "; z is not up in both clouds: level them, or leave out --level",
         Verdict::LowOverlap => {

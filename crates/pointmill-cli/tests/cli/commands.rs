@@ -217,3 +217,32 @@ fn info_of_several_files_has_a_row_for_each() {
     stdin.stdin(fs::File::open(at.join("a.pcd")).unwrap());
     assert_eq!(crate::finished(stdin.output().unwrap()).expect(0).data("frame")[0]["format"], "pcd");
 }
+
+#[test]
+fn names_of_other_programs_say_what_to_use() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, instead) in [("slam", "odometry"), ("map", "ndt build"), ("odom", "odometry"), ("view", "--visualize")] {
+        let told = run(folder.path(), name).expect(2);
+        assert!(told.err.contains("tip: use ") && told.err.contains(instead), "{}", told.err);
+        assert!(!told.err.contains("similar"), "{}", told.err);
+    }
+}
+
+#[test]
+fn the_output_has_a_short_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 40);
+    run(folder.path(), "convert a.bin -o b.ply").expect(0);
+    assert!(folder.path().join("b.ply").is_file());
+}
+
+#[test]
+fn a_guess_in_too_few_numbers_says_how() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 400);
+    let told = run(folder.path(), "icp a.bin a.bin --guess 0,0,0").expect(2);
+    assert!(told.err.contains("or 6 numbers: \"X Y Z ROLL PITCH YAW\""), "{}", told.err);
+    // The guess is taken; these few points determine no pose.
+    let told = run(folder.path(), "icp a.bin a.bin --guess 0,0,0,0,0,0").expect(6);
+    assert!(told.err.contains("degenerate"), "{}", told.err);
+}

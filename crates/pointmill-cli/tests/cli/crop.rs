@@ -21,7 +21,7 @@ fn points_are_kept_by_box_polygon_and_distance() {
         ("--min-range 5000000", &[0, 1, 2]),
     ] {
         let told = run(folder.path(), &format!("crop a.ply {flags} --out b.ply --json")).expect(0);
-        assert_eq!(told.data("summary")[0]["kept"], kept.len(), "{flags}");
+        assert_eq!(told.data("summary")[0]["points_kept"], kept.len(), "{flags}");
         let (all, left) = (scan(&at("a.ply")), scan(&at("b.ply")));
         assert_eq!(left.xyz(), kept.iter().map(|&i| all.xyz()[i]).collect::<Vec<_>>(), "{flags}");
         let times = |scan: &pointmill_io::Scan| scan.wide().next().map(|wide| wide.to_vec()).unwrap();

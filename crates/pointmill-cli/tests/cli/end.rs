@@ -96,6 +96,10 @@ fn the_last_line_is_the_end_also_amid_a_long_write() {
         let lines = std::io::read_to_string(out).unwrap();
         let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
         assert_eq!((&last["type"], &last["data"]["exit_code"]), (&"error".into(), &143.into()), "{args}");
+        // A write that ends within the second that is waited for is whole.
+        let whole = std::fs::read_to_string(folder.path().join("a.csv"));
+        assert!(whole.is_err() || whole.is_ok_and(|text| text.lines().count() > n && text.ends_with('\n')), "{args}");
+        std::fs::remove_file(folder.path().join("a.csv")).ok();
         assert_eq!(names(folder.path()), ["a.npy"], "{args}");
     }
 }

@@ -14,7 +14,8 @@ struct Schema(Value);
 impl Schema {
     fn read() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.schema.json");
-        Self(serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+        let crate::Once(schema) = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        Self(schema)
     }
 
     /// Why the value is not what a rule says.
@@ -84,6 +85,48 @@ impl Schema {
         }
         seen
     }
+}
+
+/// What the metaschema of JSON Schema says of the keywords that are used.
+fn check_rule(rule: &Value, at: &str) {
+    let unique = |list: &Value, least: usize| {
+        let items = list.as_array().unwrap_or_else(|| panic!("{at}: {list} is no list"));
+        let texts: BTreeSet<_> = items.iter().map(ToString::to_string).collect();
+        assert!(texts.len() == items.len() && items.len() >= least, "{at}: an item stands twice, or too few: {list}");
+    };
+    for (keyword, with) in rule.as_object().unwrap_or_else(|| panic!("{at}: {rule} is no rule")) {
+        let below = format!("{at}/{keyword}");
+        match keyword.as_str() {
+            "required" => {
+                unique(with, 0);
+                let fields = rule["properties"].as_object();
+                let named = |name: &Value| fields.is_none_or(|fields| fields.contains_key(name.as_str().unwrap()));
+                assert!(rules(with).all(named), "{below}: {with}");
+            }
+            "enum" => unique(with, 1),
+            "type" if with.is_array() => unique(with, 1),
+            "anyOf" => {
+                assert!(!with.as_array().unwrap().is_empty(), "{below}");
+                rules(with).for_each(|rule| check_rule(rule, &below));
+            }
+            "properties" | "$defs" => {
+                with.as_object().unwrap().iter().for_each(|(name, rule)| check_rule(rule, &format!("{below}/{name}")));
+            }
+            "items" if with.is_boolean() => {}
+            "items" => check_rule(with, &below),
+            "prefixItems" => rules(with).for_each(|rule| check_rule(rule, &below)),
+            "minItems" | "maxItems" => assert!(with.is_u64(), "{below}"),
+            "additionalProperties" => assert!(with.is_boolean(), "{below}"),
+            "type" | "description" | "$ref" | "$schema" | "title" => assert!(with.is_string(), "{below}"),
+            "const" | "default" | "x-lines" => {}
+            _ => panic!("{below} is no keyword"),
+        }
+    }
+}
+
+#[test]
+fn the_schema_is_valid() {
+    check_rule(&Schema::read().0, "#");
 }
 
 fn rules(list: &Value) -> impl Iterator<Item = &Value> {

@@ -41,8 +41,10 @@ mod threads;
 mod voxelize;
 
 use pointmill::PointCloud;
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt::{self, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -54,11 +56,79 @@ struct Run {
     err: String,
 }
 
+/// JSON in which no object has a key twice.
+struct Once(Value);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(OnceVisitor)
+    }
+}
+
+struct OnceVisitor;
+
+impl<'de> Visitor<'de> for OnceVisitor {
+    type Value = Once;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Once, E> {
+        Ok(Once(Value::Null))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Once, E> {
+        Ok(Once(value.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Once, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Once(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Once(all.into()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Once, A::Error> {
+        let mut all = Map::new();
+        while let Some((name, Once(value))) = fields.next_entry::<String, _>()? {
+            if all.insert(name.clone(), value).is_some() {
+                return Err(A::Error::custom(format!("the key {name} stands twice")));
+            }
+        }
+        Ok(Once(all.into()))
+    }
+}
+
+#[test]
+fn a_key_that_stands_twice_is_found() {
+    assert!(serde_json::from_str::<Once>(r#"{"a": [1, {"b": null, "c": -1.5}], "b": "x", "c": true}"#).is_ok());
+    let error = serde_json::from_str::<Once>(r#"{"a": [{"b": 1, "b": 1}]}"#).err().unwrap().to_string();
+    assert!(error.starts_with("the key b stands twice"), "{error}");
+}
+
 impl Run {
     /// The JSON lines, each with its type.
     fn lines(&self) -> Vec<(String, Value)> {
         let parsed = self.out.lines().map(|line| {
-            let mut line: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            let Once(mut line) = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
             assert_eq!(line.as_object().unwrap().len(), 2, "{line}");
             (line["type"].as_str().unwrap().to_owned(), line["data"].take())
         });

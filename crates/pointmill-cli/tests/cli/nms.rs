@@ -40,7 +40,7 @@ fn the_best_boxes_are_kept() {
     ] {
         let told = run(at, &format!("nms boxes.npy {flags} --compare-cpu --out kept.npz --json")).expect(0);
         assert_eq!(told.data("frame")[0]["rows"], json!(kept), "{flags}");
-        assert_eq!(told.data("summary")[0]["kept"], kept.len(), "{flags}");
+        assert_eq!(told.data("summary")[0]["boxes_kept"], kept.len(), "{flags}");
         let arrays = read_npz_within(at.join("kept.npz"), &Limits::default()).unwrap();
         let (_, rows) = arrays.iter().find(|(name, _)| name.as_str() == "rows").unwrap();
         let rows: Vec<_> = rows.to_f64().unwrap().into_iter().map(|row| row as usize).collect();

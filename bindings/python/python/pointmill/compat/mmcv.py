@@ -10,7 +10,8 @@ Equal bit by bit to mmcv on finite input:
 - the argmax and lists behind :class:`RoIAwarePool3d`, and so its result for ``mode="max"``, for points farther than rounding from the faces of boxes and voxels; the points behind :class:`RoIPointPool3d` likewise. mmcv contracts products
   and sums and takes sine and cosine in single precision; means are added in the same order.
 
-Overlaps are clipped in double precision, mmcv's in single. Of equal scores the lower row comes first. A box with a value that is not finite, a negative
+Overlaps are clipped in double precision, and equal exact polygons to 1e-7. mmcv's clip in single precision and differ more for small boxes (2e-4 below 1 m) and for boxes whose edges lie on each other (0.24):
+:func:`nms3d` keeps 179 of the 555 boxes of mmcv's own test, as exact polygons do, and mmcv 176. Boxes of different ``labels`` never suppress each other in :func:`nms_rotated`; mmcv takes ``labels`` and does not use them. Of equal scores the lower row comes first. A box with a value that is not finite, a negative
 extent, or beyond 1e7 m overlaps nothing and is never kept, on every device.
 
 Different on purpose: points that are not finite are in no voxel and no box; empty input is valid; a voxel index below zero is 0 and not the last; gradients are the same in every run;

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from . import mmcv
+from . import _placeholders, mmcv
 from ._boxes import box_collision_test, circles, replace
 from ._dynamic import DynamicScatter, scatter_cells
 from ._voxels import pair
@@ -149,7 +150,9 @@ def circle_nms(dets: np.ndarray | Tensor, thresh: float, post_max_size: int = 83
 def patch() -> list[str]:
     """Put the functions of pointmill into mmcv and mmdet3d; call it before models are built.
 
-    Every module of both that has one of the names gets pointmill's. Where ``mmcv.ops`` cannot be imported, as in mmcv-lite, it becomes :mod:`pointmill.compat.mmcv`.
+    Every module of both that has one of the names gets pointmill's. Where mmcv has no compiled operators, as mmcv-lite, ``mmcv.ops`` has the names of :mod:`pointmill.compat.mmcv`; all others of its names,
+    such as ``batched_nms``, ``SparseConvTensor`` and ``DeformConv2d``, can be imported and raise ``NotImplementedError`` when they are called. Models that call them are not served. A module of mmdet3d that
+    cannot be imported is a warning.
     ``box_collision_test`` stays mmdet3d's own, because numba compiles callers of it.
 
     Returns
@@ -157,13 +160,22 @@ def patch() -> list[str]:
     list of str
         What was set, such as ``"mmcv.ops.nms_rotated"``; empty where neither is installed, or on a second call.
     """
-    done = replace(mmcv, mmcv.__all__, ["mmcv", "mmdet3d"], ["mmcv.ops"])
+    done: list[str] = []
+    if _placeholders.can_import("mmcv") and not _placeholders.can_import("mmcv._ext"):
+        _placeholders.add(_placeholders.Placeholders(lambda path: path == "mmcv._ext", None, _placeholders.function))
+        if not _placeholders.can_import("mmcv.ops"):
+            within = _placeholders.Placeholders(lambda path: f"{path}.".startswith("mmcv.ops."), mmcv, _placeholders.layer)
+            _placeholders.add(within)
+            done.extend(["mmcv.ops"] if _placeholders.can_import("mmcv.ops") else [])
+    done += replace(mmcv, mmcv.__all__, ["mmcv", "mmdet3d"], ["mmcv.ops"])
     modules = ["models.layers.box3d_nms", "models.data_preprocessors.voxelize"]
     for name in modules:
         try:
             importlib.import_module(f"mmdet3d.{name}")
-        except (ImportError, OSError):
-            continue
+        except (ImportError, OSError, AssertionError) as error:
+            # mmdet asserts versions of mmcv.
+            if not (isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("mmdet3d")):
+                warnings.warn(f"patch: mmdet3d.{name} cannot be imported, and is left as it is: {error}", stacklevel=2)
     done += replace(mmcv, mmcv.__all__, ["mmdet3d"], [])
     own = [name for name in __all__ if name not in ("box_collision_test", "patch")]
     return done + replace(sys.modules[__name__], own, ["mmdet3d"], [])

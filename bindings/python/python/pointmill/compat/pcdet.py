@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import _pointmill
+from . import _placeholders
 from ._boxes import boxes7, iou, keep, replace, upright
 from ._pooling import pool_voxels
 from ._shared import inside, plain, samples, tensors, xyz
@@ -250,16 +251,24 @@ def nms_normal_gpu(boxes: Tensor, scores: Tensor, thresh: float, **kwargs: Any) 
     return keep(upright(boxes7(boxes, "boxes")), scores, thresh), None
 
 
+def _is_compiled(path: str) -> bool:
+    """Whether a module is one of the compiled ones of OpenPCDet."""
+    return path.startswith("pcdet.ops.") and path.endswith(("_cuda", "_ext", ".ingroup_inds.ingroup_inds"))
+
+
 def patch() -> list[str]:
     """Put the functions of pointmill into OpenPCDet; call it before models are built.
 
     Every module of ``pcdet`` that has one of the names gets pointmill's. ``iou3d_nms_utils`` and ``roiaware_pool3d_utils``, which cannot be imported without compiled operators, become
-    this module then.
+    this module then. Other compiled operators that are not installed, such as those of ``pointnet2``, become placeholders: ``pcdet.models`` can be imported, and models that
+    call them raise ``NotImplementedError``.
 
     Returns
     -------
     list of str
         What was set, such as ``"pcdet.ops.iou3d_nms.iou3d_nms_utils.nms_gpu"``; empty where OpenPCDet is not installed, or on a second call.
     """
+    if not any(isinstance(finder, _placeholders.Placeholders) and finder.wanted is _is_compiled for finder in sys.meta_path):
+        _placeholders.add(_placeholders.Placeholders(_is_compiled, None, _placeholders.function))
     modules = ["pcdet.ops.iou3d_nms.iou3d_nms_utils", "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"]
     return replace(sys.modules[__name__], [name for name in __all__ if name != "patch"], ["pcdet"], modules)

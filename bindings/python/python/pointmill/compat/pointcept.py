@@ -152,7 +152,10 @@ class GridSample:
         self.seed = seed
 
     def __call__(self, data_dict: dict[str, Any]) -> Any:
-        """Sample a dict with ``coord`` ``[N, 3]``: changed in place and returned, or a list of new dicts with ``index`` for ``mode="test"``."""
+        """Sample a dict with ``coord`` ``[N, 3]``: changed in place and returned, or a list of new dicts with ``index`` for ``mode="test"``.
+
+        ``frame_pcd_offset``, where frames end, becomes a dict of the rows of each frame.
+        """
         _expect(data_dict, "coord", "coord")
         scaled, cells, low = self._cells(data_dict["coord"])
         if self.keys is None and "index_valid_keys" not in data_dict:
@@ -183,6 +186,9 @@ class GridSample:
         parts = [by_cell[starts + i % counts] for i in range(counts.max(initial=0))]
         return [self._take(data_dict, copy.copy(data_dict), part, rows, {"index": part, **more}) for part in parts]
 
+    def __repr__(self) -> str:
+        return f"GridSample({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
     def _cells(self, coord: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates in cells from the least one, the cells x, y, z, and the corner of the least one."""
         coord, size = np.asarray(coord, np.float64), np.asarray(self.grid_size, np.float64)
@@ -207,6 +213,8 @@ class GridSample:
         for key in source["index_valid_keys"] if self.keys is None else self.keys:
             if key in source:
                 into[key] = source[key][taken]
+        if "frame_pcd_offset" in source:
+            into["frame_pcd_offset"] = _frames(source["frame_pcd_offset"], taken)
         into.update(more)
         for key, values in rows.items():
             into[key] = values[taken]
@@ -214,6 +222,14 @@ class GridSample:
             known = source["index_valid_keys"]
             into["index_valid_keys"] = [*known, *(key for key in rows if key not in known)]
         return into
+
+
+def _frames(known: Any, taken: np.ndarray) -> dict[int, np.ndarray]:
+    """The rows of each frame among the points that are taken, of the ends of the frames or of such a dict."""
+    if isinstance(known, dict):
+        return {frame: np.flatnonzero(np.isin(taken, rows)) for frame, rows in known.items()}
+    frame = np.searchsorted(np.asarray(known), taken, side="right")
+    return {i: np.flatnonzero(frame == i) for i in range(len(known))}
 
 
 def _expect(given: MutableMapping[str, Any], key: str, what: str) -> None:

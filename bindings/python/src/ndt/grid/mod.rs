@@ -53,7 +53,7 @@ use std::sync::{Arc, OnceLock};
 /// >>> grid = ndt.Grid(points, resolution=2.0)
 /// >>> len(grid), grid.mean.tolist(), grid.normal.tolist()
 /// (1, [[0.75, 0.75, 0.5]], [[0.0, 0.0, 1.0]])
-#[pyclass(frozen, name = "Grid", module = "pointmill.ndt")]
+#[pyclass(frozen, weakref, name = "Grid", module = "pointmill.ndt")]
 pub(crate) struct NdtGrid {
     grid: Arc<Grid>,
     resolution: f64,
@@ -71,7 +71,7 @@ impl NdtGrid {
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
-        resolution: f64,
+        #[pyo3(from_py_with = crate::args::plain)] resolution: f64,
         origin: Option<&Bound<'_, PyAny>>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -101,7 +101,11 @@ impl NdtGrid {
     /// Grid
     #[staticmethod]
     #[pyo3(signature = (path, *, like = None))]
-    fn load(py: Python<'_>, path: PathBuf, like: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn load(
+        py: Python<'_>,
+        #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
+        like: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let like = like_array(py, like)?;
         let (cells, lattice) = detached(py, || pointmill_data::read_ndt_map(&path)).map_err(file)?;
         let place = like.place();
@@ -115,7 +119,7 @@ impl NdtGrid {
     /// ----------
     /// path : str or path
     ///     The file, by convention named .npz.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = crate::args::plain)] path: PathBuf) -> PyResult<()> {
         let (cells, lattice) = (self.cells()?, *self.grid.lattice());
         detached(py, || pointmill_data::write_ndt_map(pointmill_io::Place::named(&path), cells, &lattice)).map_err(file)
     }
@@ -268,8 +272,8 @@ impl NdtGrid {
     fn align_many<'py>(
         &self,
         py: Python<'py>,
-        scans: List<Bound<'py, PyAny>>,
-        guesses: Option<List<Bound<'py, PyAny>>>,
+        #[pyo3(from_py_with = crate::args::plain)] scans: List<Bound<'py, PyAny>>,
+        #[pyo3(from_py_with = crate::args::plain)] guesses: Option<List<Bound<'py, PyAny>>>,
         origin: Option<&Bound<'py, PyAny>>,
         params: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -362,7 +366,7 @@ impl NdtGrid {
         &self,
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
-        radius: f64,
+        #[pyo3(from_py_with = crate::args::plain)] radius: f64,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let points = self.scan(points, "points", origin)?;
@@ -397,7 +401,7 @@ impl NdtGrid {
         &self,
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
-        cells: i64,
+        #[pyo3(from_py_with = crate::args::plain)] cells: i64,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let near = match cells {

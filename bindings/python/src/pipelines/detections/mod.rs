@@ -68,7 +68,7 @@ pub(crate) fn evaluate_detections<'py>(
     py: Python<'py>,
     predictions: &Bound<'py, PyAny>,
     truth: &Bound<'py, PyAny>,
-    protocol: &str,
+    #[pyo3(from_py_with = crate::args::plain)] protocol: &str,
     compare: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let params = DetectionParams { protocol: named(protocol, "protocol")?, ..Default::default() };
