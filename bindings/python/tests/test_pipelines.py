@@ -128,8 +128,12 @@ def test_trajectories_that_make_no_sense(tmp_path):
     estimate, truth = ways()
     with pytest.raises(ValueError, match="expected"):
         pointmill.evaluate(estimate[:5], truth)
-    with pytest.raises(ValueError, match="truth_times: expected ascending seconds"):
-        pointmill.evaluate(estimate, truth, truth_times=np.zeros(200))
+    with pytest.raises(ValueError, match="truth_times: expected finite seconds, got NaN at 0"):
+        pointmill.evaluate(estimate, truth, truth_times=np.full(200, np.nan))
+    # Of equal times the first counts, and how many belong together is told.
+    times = 0.1 * np.arange(200)
+    found = pointmill.evaluate(estimate, truth, estimate_times=times, truth_times=np.zeros(200))
+    assert (found.estimate_poses, found.truth_poses, len(found.truth_indices)) == (200, 200, 1)
     with pytest.raises(ValueError, match="align"):
         pointmill.evaluate(estimate, truth, align="best")
     with pytest.raises(ValueError, match="estimate"):

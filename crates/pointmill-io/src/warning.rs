@@ -133,6 +133,12 @@ pub enum Warning {
         /// The format in which the file was read.
         read: Format,
     },
+    /// Whole numbers of text that an `f32` does not hold were rounded: columns of text are `f32`, but
+    /// for coordinates and times.
+    WholeRounded {
+        /// How many.
+        count: u64,
+    },
     /// Words for a value that is not there, such as `NA` or an empty cell, became NaN.
     Missing {
         /// How many.
@@ -291,6 +297,13 @@ impl fmt::Display for Warning {
             }
             Self::OtherContent { content, read } => {
                 write!(f, "the first bytes are those of {content}, but the file was read as {read}, as asked for")
+            }
+            Self::WholeRounded { count } => {
+                let (word, verb) = if *count == 1 { ("number", "was") } else { ("numbers", "were") };
+                write!(
+                    f,
+                    "{count} whole {word} of text {verb} rounded to f32; a format with types of columns (.ply, .pcd, .feather) keeps all digits"
+                )
             }
             Self::Missing { count: 1 } => {
                 write!(f, "1 value is not there (an empty cell, NA or the like) and became NaN")

@@ -227,6 +227,10 @@ impl WideColumn {
         }
         self.values.push(near);
         self.change = change(self.change, single, value);
+        // Both may be rounded to the same.
+        if whole.is_some() && value.abs() >= FAR {
+            self.change = self.change.max(1.0);
+        }
     }
 
     /// The column of the same values, of which some were left out: what these changed does not count.

@@ -134,6 +134,23 @@ fn structures_of_numpy_have_named_columns() {
 }
 
 #[test]
+fn whole_numbers_are_exact_or_told() {
+    // Columns of text are f32, but for coordinates and times.
+    for (value, count) in [("318066034", 1), ("-16777217", 1), ("16777216", 0), ("16777218", 0), ("318066034.5", 0)] {
+        let scan = parse("a.csv", format!("x,y,z,id\n1,2,3,{value}\n1,2,3,7\n").as_bytes()).unwrap();
+        let told: Vec<_> = (count > 0).then_some(Warning::WholeRounded { count }).into_iter().collect();
+        assert_eq!(scan.warnings, told, "{value}");
+    }
+    let many = format!("x,y,z,id\n{}", "1,2,3,318066034\n1,2,3,7\n".repeat(50_000));
+    assert_eq!(parse("a.csv", many.as_bytes()).unwrap().warnings, [Warning::WholeRounded { count: 50_000 }]);
+    // Those of a type of 64 bits are exact, also where f32 and f64 round them to the same.
+    let pcd = "FIELDS x y z id\nSIZE 4 4 4 8\nTYPE F F F U\nWIDTH 2\nDATA ascii\n1 2 3 9223372036854775813\n1 2 3 7\n";
+    let scan = parse("a.pcd", pcd.as_bytes()).unwrap();
+    let whole = scan.wide().next().unwrap().to_whole(pointmill_io::Dtype::U64);
+    assert_eq!(format!("{whole:?}"), "Some(U64([9223372036854775813, 7]))");
+}
+
+#[test]
 fn cells_without_a_value_are_nan() {
     for (text, count) in [
         ("x,y,z,i\n1,2,3,4\n5,6,7,\n", 1),

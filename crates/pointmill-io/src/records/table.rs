@@ -33,6 +33,8 @@ pub(crate) struct Table {
     counted: usize,
     /// Values of text that are words for none.
     missing: u64,
+    /// Whole numbers of text that an `f32` does not hold, in columns of these.
+    rounded: u64,
     watch: Option<Watch>,
 }
 
@@ -42,7 +44,7 @@ impl Table {
         let exact = (0..3).any(|j| is_wide(&j)).then(Vec::new);
         let wide: Vec<_> = (3..columns.entries.len()).filter(is_wide).map(WideColumn::of).collect();
         let changes = wide.iter().map(|_| AtomicU64::default()).collect();
-        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0, watch: None }
+        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0, rounded: 0, watch: None }
     }
 
     /// Counts the records with one of these bits of a byte, which no column has.
@@ -197,9 +199,16 @@ impl Table {
     pub(crate) fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
         let token = |entry: &Entry| &line[tokens[entry.token].clone()];
         let whole = |entry: &Entry| str::from_utf8(token(entry)).ok()?.parse().ok();
-        let missing = Cell::new(0);
+        let (missing, rounded) = (Cell::new(0), Cell::new(0));
+        let is_rounded =
+            |entry: &Entry, v: f32| v.abs() >= WHOLES && whole(entry).is_some_and(|whole: i128| whole != v as i128);
         let value = |j: usize, entry: &Entry| {
             number(token(entry), entry.dtype)
+                .inspect(|(v, _)| {
+                    if entry.dtype == Dtype::F32 && is_rounded(entry, *v) {
+                        rounded.set(rounded.get() + 1);
+                    }
+                })
                 .or_else(|| {
                     missing.set(missing.get() + 1);
                     no_number(token(entry))
@@ -208,6 +217,7 @@ impl Table {
         };
         let done = self.push_row(value, |entry| if entry.dtype == Dtype::F64 { None } else { whole(entry) });
         self.missing += missing.get();
+        self.rounded += rounded.get();
         done
     }
 
@@ -267,6 +277,7 @@ impl Table {
         for table in tables {
             self.data.extend_from_slice(&table.data);
             self.missing += table.missing;
+            self.rounded += table.rounded;
             if let (Some(all), Some(exact)) = (&mut self.exact, &table.exact) {
                 all.extend_from_slice(exact);
             }
@@ -280,6 +291,9 @@ impl Table {
         let mut warnings = self.columns.warnings;
         if self.missing > 0 {
             warnings.push(Warning::Missing { count: self.missing });
+        }
+        if self.rounded > 0 {
+            warnings.push(Warning::WholeRounded { count: self.rounded });
         }
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
@@ -296,6 +310,9 @@ impl Table {
         Rows { xyz_f64: self.exact, wide: self.wide, warnings, watched, ..rows }
     }
 }
+
+/// Up to here an `f32` holds every whole number.
+const WHOLES: f32 = (1 << f32::MANTISSA_DIGITS) as f32;
 
 /// Whether a column has whole numbers that an `f64` does not hold.
 fn is_long(entry: &Entry) -> bool {
