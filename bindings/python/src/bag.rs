@@ -125,9 +125,9 @@ impl BagIterator {
     }
 }
 
-fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
+fn open(py: Python<'_>, path: &Path) -> PyResult<Bag> {
     detached(py, || {
-        let found = if path.is_dir() { one_bag(path)? } else { path.clone() };
+        let found = if path.is_dir() { one_bag(path)? } else { path.to_path_buf() };
         Bag::open(found, &Limits::default())
     })
     .map_err(file)

@@ -3,8 +3,9 @@
 use pointmill::{Argument, Error};
 use pointmill_data::{DataError, is_of_input};
 use pointmill_io::IoError;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
+use std::ffi::CString;
 
 /// An argument of the wrong value, told as the library tells it.
 pub(crate) fn value(argument: &str, expected: impl std::fmt::Display, got: impl std::fmt::Display) -> PyErr {
@@ -148,4 +149,13 @@ pub(crate) fn words(error: &IoError) -> String {
     let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
     let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
     format!("{path}{}", in_python(what))
+}
+
+/// Gives each text as a `UserWarning` of the caller.
+pub(crate) fn warn(py: Python<'_>, told: impl Iterator<Item = impl ToString>) -> PyResult<()> {
+    let kind = py.get_type::<PyUserWarning>();
+    told.into_iter().try_for_each(|told| {
+        let told = CString::new(told.to_string().replace('\0', "?"))?;
+        PyErr::warn(py, &kind, &told, 1)
+    })
 }

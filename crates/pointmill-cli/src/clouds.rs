@@ -218,7 +218,7 @@ impl Clouds {
         let (left_out, rows);
         let mut points = NamedPoints::from(cloud);
         if self.to == Format::Bin && !self.all_columns {
-            (rows, left_out) = kitti(cloud).map_err(Failure::from)?;
+            (rows, left_out) = kitti(cloud)?;
             points = Points::new(&rows, KITTI.len()).map_err(Error::from)?.into();
             columns = KITTI.map(String::from).to_vec();
             // What is not written loses nothing.

@@ -2,13 +2,11 @@
 
 use crate::args::named;
 use crate::ending::detached;
-use crate::errors::{file, value};
+use crate::errors::{file, value, warn};
 use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill_io::{Place, PoseFormat, PoseOptions, Poses};
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use std::ffi::CString;
 use std::path::PathBuf;
 
 /// Read the poses of a file.
@@ -48,10 +46,7 @@ pub(crate) fn read_poses(
     let options = PoseOptions { format, ..PoseOptions::default() };
     let Poses { poses, times, warnings, .. } =
         detached(py, || pointmill_io::read_poses(&path, &options)).map_err(file)?;
-    for told in warnings {
-        let told = CString::new(format!("{}: {told}", path.display())).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &told, 1)?;
-    }
+    warn(py, warnings.iter().map(|told| format!("{}: {told}", path.display())))?;
     let shape = [poses.len(), 4, 4];
     let numbers: Vec<f64> = poses.iter().flat_map(pointmill::Pose::matrix).flatten().collect();
     let poses = PyArray1::from_vec(py, numbers).reshape(shape)?.into_any().unbind();

@@ -3,12 +3,10 @@
 use super::{Scan, cloud, default_names};
 use crate::args::{List, named};
 use crate::ending::detached;
-use crate::errors::{OrRaise, file, value};
+use crate::errors::{OrRaise, file, value, warn};
 use pointmill::Points;
 use pointmill_io::{Format, NamedPoints, WriteOptions};
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use std::ffi::CString;
 use std::path::PathBuf;
 
 /// Write a cloud to a file, whole or not at all. The same cloud gives the same bytes.
@@ -57,11 +55,7 @@ pub(crate) fn write(
         };
         let lost = scan.get().with_named(py, names.as_deref(), write)?.map_err(file)?;
         // What changes on the way is said, as the command says it.
-        for warning in lost {
-            let text = CString::new(format!("write: {}: {warning}", path.display()).replace('\0', "?"))?;
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
-        }
-        return Ok(());
+        return warn(py, lost.iter().map(|warning| format!("write: {}: {warning}", path.display())));
     }
     let (array, read_names, origin) = match points.cast::<Scan>() {
         Ok(scan) => {

@@ -6,7 +6,7 @@ mod result;
 pub(crate) use result::{AVERAGE_PRECISION, CHANGE, CLASS_ERRORS, DETECTION_REPORT};
 
 use crate::args::named;
-use crate::errors::file;
+use crate::errors::{file, warn};
 use crate::interrupt::{Effort, run};
 use input::Given;
 use pointmill::internals::par;
@@ -91,5 +91,6 @@ pub(crate) fn evaluate_detections<'py>(
         Ok((report, changes.transpose()?))
     })?
     .map_err(file)?;
+    warn(py, report.warnings.iter())?;
     result::report(py, &report, changes.as_deref(), [&sides.0, &sides.1])
 }

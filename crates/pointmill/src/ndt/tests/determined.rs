@@ -101,7 +101,7 @@ fn zero_may_be_anywhere() {
         let there = stream.upload(scan_there.as_flattened()).unwrap();
         let rows = Rows::on_device(&there, scan_there.len(), 3).unwrap();
         let of = grid.align(rows, &[Pose::IDENTITY], &NdtAlignParams::default()).unwrap();
-        assert_eq!(of, [host.clone()], "{device}");
+        assert_eq!(of, std::slice::from_ref(&host), "{device}");
         let about = Rows::from(&narrow[..]).about(by).unwrap();
         let of = grid.align(about, &[Pose::IDENTITY], &NdtAlignParams::default()).unwrap().remove(0);
         assert!((of.fit.score - host.fit.score).abs() < 1e-3 * host.fit.score, "{device}: {of:?}");
