@@ -5,9 +5,9 @@ use crate::flags::{BatchArgs, ReadArgs};
 use crate::inputs::{is_bag, open_bag};
 use crate::text::tidy;
 use clap::Args;
-use pointmill_data::DataError;
+use pointmill_data::{DataError, is_ndt_map, read_ndt_map_within};
 use pointmill_io::mcap::{Bag, TimeOrigin};
-use pointmill_io::{Format, IoError, Poses, ReadOptions, Scan, Warning, escape, find_poses};
+use pointmill_io::{Format, IoError, Limits, Place, Poses, ReadOptions, Scan, Warning, escape, find_poses};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,25 @@ pub(crate) struct Row {
     /// What is known of a file of poses; only where the file is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     poses: Option<PoseFile>,
+    /// What is known of an NDT map; only where the file is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<MapFile>,
+}
+
+/// An NDT map, as `pointmill ndt build` writes it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct MapFile {
+    /// The number of its cells.
+    cells: usize,
+    /// The edge of a cell in metres.
+    resolution: f64,
+    /// What the lattice of cells is relative to, in metres.
+    origin: [f64; 3],
+    /// The points of all its cells.
+    points: u64,
+    /// The smallest box around the means of its cells, in metres; null without cells.
+    bounds: Option<Bounds>,
 }
 
 /// A file of poses.
@@ -184,6 +203,16 @@ impl Bounds {
         }
     }
 
+    /// Around places; `None` without one.
+    fn around(places: &[[f64; 3]]) -> Option<Self> {
+        let (&first, rest) = places.split_first()?;
+        let corners = rest.iter().fold(Corners { min: first, max: first }, |Corners { min, max }, p| Corners {
+            min: std::array::from_fn(|k| min[k].min(p[k])),
+            max: std::array::from_fn(|k| max[k].max(p[k])),
+        });
+        Some(Self::F64(corners))
+    }
+
     /// How long the box is along x, y and z, in metres.
     fn extent(&self) -> String {
         let lengths: [f64; 3] = match self {
@@ -258,15 +287,20 @@ impl Info {
             let layouts = topics.iter().filter_map(|topic| topic.layout.as_ref());
             let odd = layouts.flat_map(|layout| layout.warnings.iter().cloned());
             let warnings = cut.into_iter().chain(damage).chain(odd).collect();
-            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics), poses: None };
+            let of = Row { topics: Some(topics), ..Row::of(Format::Mcap.as_str()) };
             return Ok((of, read_ms, Notes { warnings, salvaged }));
         }
         if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
+            if Format::from_name(path) == Some(Format::Npz) && is_ndt_map(path, &self.options.limits)? {
+                let (map, read_ms) = timed(|| MapFile::read(path, &self.options.limits))?;
+                let of = Row { map: Some(map), ..Row::of("ndt-map") };
+                return Ok((of, read_ms, Notes::default()));
+            }
             let (found, read_ms) = timed(|| Ok::<_, IoError>(find_poses(path, &self.options.limits)))?;
             if let Some((format, Poses { poses, times, warnings, .. })) = found {
                 let times = times.and_then(|times| Some([*times.first()?, *times.last()?]));
                 let poses = Some(PoseFile { count: poses.len(), kind: format.as_str(), times });
-                let of = Row { format: "poses", cloud: None, topics: None, poses };
+                let of = Row { poses, ..Row::of("poses") };
                 let warnings = warnings.iter().map(ToString::to_string).collect();
                 return Ok((of, read_ms, Notes { warnings, salvaged: None }));
             }
@@ -283,7 +317,7 @@ impl Info {
         });
         let dataset = self.options.dataset.map(|dataset| dataset.as_str());
         let cloud = Cloud { points, columns, bounds, nonfinite, origin, times, dataset };
-        let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None, poses: None };
+        let of = Row { cloud: Some(cloud), ..Row::of(scan.format.as_str()) };
         Ok((of, read_ms, notes(&scan.warnings)))
     }
 }
@@ -346,12 +380,18 @@ impl Command for Info {
 }
 
 impl Row {
+    /// A file of a format, of which nothing else is known.
+    const fn of(format: &'static str) -> Self {
+        Self { format, cloud: None, topics: None, poses: None, map: None }
+    }
+
     /// For people.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("format     {}", self.format)];
         lines.extend(self.cloud.iter().flat_map(Cloud::lines));
         lines.extend(self.topics.iter().flatten().flat_map(Topic::lines));
         lines.extend(self.poses.iter().map(|poses| format!("           a file of poses: {}", poses.line())));
+        lines.extend(self.map.iter().flat_map(MapFile::lines));
         lines
     }
 
@@ -361,7 +401,28 @@ impl Row {
         let clouds = self.topics.iter().flatten().filter(|topic| topic.layout.is_some());
         let topics =
             clouds.map(|topic| format!("{} ({} clouds)", escape(&topic.name), grouped(topic.messages as usize)));
-        columns.chain(topics).chain(self.poses.iter().map(PoseFile::line)).collect::<Vec<_>>().join(" ")
+        columns.chain(topics).chain(self.poses.iter().map(PoseFile::line)).chain(self.map.iter().map(MapFile::line)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl MapFile {
+    fn read(path: &Path, limits: &Limits) -> Result<Self, IoError> {
+        let (cells, lattice) = read_ndt_map_within(Place::named(path), limits)?;
+        let points = cells.counts.iter().map(|&count| u64::from(count)).sum();
+        let (cells, bounds) = (cells.mean.len(), Bounds::around(&cells.mean));
+        Ok(Self { cells, resolution: lattice.unit(), origin: lattice.origin(), points, bounds })
+    }
+
+    fn line(&self) -> String {
+        format!("NDT map: {} of {} m", counted(self.cells, "cell"), tidy(self.resolution))
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("           {}, {} points", self.line(), grouped(self.points as usize))];
+        lines.extend(self.bounds.iter().flat_map(Bounds::lines));
+        let [x, y, z] = self.origin.map(tidy);
+        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
+        lines
     }
 }
 

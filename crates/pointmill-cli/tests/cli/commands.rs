@@ -246,3 +246,18 @@ fn a_guess_in_too_few_numbers_says_how() {
     let told = run(folder.path(), "icp a.bin a.bin --guess 0,0,0,0,0,0").expect(6);
     assert!(told.err.contains("degenerate"), "{}", told.err);
 }
+
+#[test]
+fn a_map_is_known_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 500);
+    run(folder.path(), "ndt build a.bin --resolution 1 --out map.npz").expect(0);
+    let told = run(folder.path(), "info map.npz --json").expect(0);
+    let map = &told.data("frame")[0]["map"];
+    let cells = pointmill_io::read_npz(folder.path().join("map.npz")).unwrap()["coords"].shape()[0];
+    assert_eq!((&map["cells"], &map["resolution"]), (&cells.into(), &1.0.into()));
+    assert!(map["bounds"]["max"][0].as_f64().unwrap() > 50.0 && map["points"].as_u64().unwrap() > 100);
+    let told = run(folder.path(), "info map.npz").expect(0);
+    assert!(told.out.starts_with(&format!("format     ndt-map\n           NDT map: {cells} cells of 1 m, ")), "{}", told.out);
+    assert!(run(folder.path(), "info map.npz a.bin").expect(0).out.contains("ndt-map"));
+}
