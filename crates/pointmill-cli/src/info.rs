@@ -401,7 +401,12 @@ impl Row {
         let clouds = self.topics.iter().flatten().filter(|topic| topic.layout.is_some());
         let topics =
             clouds.map(|topic| format!("{} ({} clouds)", escape(&topic.name), grouped(topic.messages as usize)));
-        columns.chain(topics).chain(self.poses.iter().map(PoseFile::line)).chain(self.map.iter().map(MapFile::line)).collect::<Vec<_>>().join(" ")
+        columns
+            .chain(topics)
+            .chain(self.poses.iter().map(PoseFile::line))
+            .chain(self.map.iter().map(MapFile::line))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 

@@ -12,7 +12,8 @@ class _Unnamed(Exception):
         """Take the name of the argument; further notes are notes."""
         name = note.removeprefix("while processing '").removesuffix("'")
         if self.named or name == note:
-            return getattr(super(), "add_note", lambda _: None)(note)
+            getattr(super(), "add_note", lambda _: None)(note)
+            return
         self.named = True
         self.args = (f"{name}: {self.args[0]}",)
 

@@ -258,6 +258,10 @@ fn a_map_is_known_as_one() {
     assert_eq!((&map["cells"], &map["resolution"]), (&cells.into(), &1.0.into()));
     assert!(map["bounds"]["max"][0].as_f64().unwrap() > 50.0 && map["points"].as_u64().unwrap() > 100);
     let told = run(folder.path(), "info map.npz").expect(0);
-    assert!(told.out.starts_with(&format!("format     ndt-map\n           NDT map: {cells} cells of 1 m, ")), "{}", told.out);
+    assert!(
+        told.out.starts_with(&format!("format     ndt-map\n           NDT map: {cells} cells of 1 m, ")),
+        "{}",
+        told.out
+    );
     assert!(run(folder.path(), "info map.npz a.bin").expect(0).out.contains("ndt-map"));
 }
