@@ -217,7 +217,7 @@ dependencies() {
 
 # main_job COMMAND...: the README's first command, or the same one that the tests have built.
 main_job() {
-    step "main job: $*"
+    step "main job: $(basename "$1") ${*:2}"
     "$@" --device cpu --out "$work/voxels/"
     local sweeps
     sweeps=$(find "$work/voxels" -name '*.npz' -size +0 | wc -l)
