@@ -90,7 +90,6 @@ pub(crate) fn run(args: &DemoArgs, device: &str, printer: &mut Printer) -> Resul
     let device = device::open(device)?;
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     clear_unfinished(out)?;
-    clear_unfinished(out)?;
     let files = FILES.map(|(name, _)| out.join(name));
     let [gif, page, poses, true_poses, map] = &files;
 

@@ -165,7 +165,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         require_folder_of(out)?;
         // The sweep is the first of the whole drive's.
         let drive = Drive::new(default);
-        let points = write(&sweep(&drive, 0), Place { path: out, follow_links: true }, named, 0, printer)?;
+        let points = write(&sweep(&drive, 0), Place::named(out), named, 0, printer)?;
         let poses = args.poses.as_deref();
         poses.map_or(Ok(()), |path| write_truth(&drive, 1, path))?;
         let poses = poses.map(shown);

@@ -26,39 +26,22 @@ pub use read_mcap::run as read_mcap;
 pub use read_moments::run as read_moments;
 pub use read_poses::run as read_poses;
 
-/// A file of FEATHER, read from a path and from a stream.
-pub fn read_feather(bytes: &[u8]) {
-    crate::reader(bytes, Format::Feather, None);
+macro_rules! formats {
+    ($($name:ident: $format:ident,)*) => {$(
+        #[doc = concat!("A file of ", stringify!($format), ", read from a path and from a stream.")]
+        pub fn $name(bytes: &[u8]) {
+            crate::reader(bytes, Format::$format, None);
+        }
+    )*};
 }
-
-/// A file of LAS, read from a path and from a stream.
-pub fn read_las(bytes: &[u8]) {
-    crate::reader(bytes, Format::Las, None);
-}
-
-/// A file of NPY, read from a path and from a stream.
-pub fn read_npy(bytes: &[u8]) {
-    crate::reader(bytes, Format::Npy, None);
-}
-
-/// A file of NPZ, read from a path and from a stream.
-pub fn read_npz(bytes: &[u8]) {
-    crate::reader(bytes, Format::Npz, None);
-}
-
-/// A file of PCD, read from a path and from a stream.
-pub fn read_pcd(bytes: &[u8]) {
-    crate::reader(bytes, Format::Pcd, None);
-}
-
-/// A file of PLY, read from a path and from a stream.
-pub fn read_ply(bytes: &[u8]) {
-    crate::reader(bytes, Format::Ply, None);
-}
-
-/// A file of XYZ, read from a path and from a stream.
-pub fn read_text(bytes: &[u8]) {
-    crate::reader(bytes, Format::Xyz, None);
+formats! {
+    read_feather: Feather,
+    read_las: Las,
+    read_npy: Npy,
+    read_npz: Npz,
+    read_pcd: Pcd,
+    read_ply: Ply,
+    read_text: Xyz,
 }
 
 /// What a target does with the bytes of an input.

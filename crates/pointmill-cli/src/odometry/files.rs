@@ -60,5 +60,5 @@ fn write_map(path: &Path, points: &[[f64; 3]]) -> Result<(), Failure> {
     let rows: Vec<f32> = exact.iter().map(|x| *x as f32).collect();
     let rows = pointmill::Points::new(&rows, 3).map_err(Error::from)?;
     let named = NamedPoints { xyz_f64: Some(exact), ..NamedPoints::new(rows, &["x", "y", "z"]) };
-    Ok(undivided(|| write(Place { path, follow_links: true }, named, &WriteOptions::default()))?)
+    Ok(undivided(|| write(Place::named(path), named, &WriteOptions::default()))?)
 }

@@ -81,7 +81,7 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoErr
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeMap<String, Array>, IoError> {
-    read_some(Place { path: path.as_ref(), follow_links: true }, limits, |_| true)
+    read_some(Place::named(path.as_ref()), limits, |_| true)
 }
 
 /// Reads those arrays of an `.npz` archive that have one of the names given, as [`read_npz_within`]
