@@ -836,8 +836,8 @@ typedef struct pointmill_localizer_params {
   // The share of the map that the scan confirms at least, of what it confirms or sees through;
   // default 0.7.
   double min_confirmed;
-  // The part by which a fix that no fix led to is better than the best other place at least;
-  // default 0.2.
+  // The part by which a fix that no fix led to is better than the best other place at least; half
+  // of the share of the scan that the map does not cover is added; default 0.1.
   double min_margin;
 } pointmill_localizer_params;
 

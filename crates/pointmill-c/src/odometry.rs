@@ -259,8 +259,8 @@ pub struct pointmill_localizer_params {
     /// The share of the map that the scan confirms at least, of what it confirms or sees through;
     /// default 0.7.
     pub min_confirmed: f64,
-    /// The part by which a fix that no fix led to is better than the best other place at least;
-    /// default 0.2.
+    /// The part by which a fix that no fix led to is better than the best other place at least; half
+    /// of the share of the scan that the map does not cover is added; default 0.1.
     pub min_margin: f64,
 }
 

@@ -8,15 +8,15 @@ use pointmill_core::LocalOrigin;
 use std::io::Read;
 use std::path::Path;
 
-/// So many bytes are looked at first.
-const HEAD: u64 = 1 << 20;
+/// So many bytes are looked at first: more than a chunk of LAZ mostly has, less than a sweep.
+const HEAD: u64 = 384 << 10;
 /// Seconds since 1970 from 2001 on.
 const SINCE_1970: std::ops::Range<f64> = 1e9..1e10;
 
 /// The earliest time of the points of a file, in seconds as [`Scan::times`](crate::Scan::times) counts; `None` where
 /// points have no times.
 ///
-/// Of formats that are read from front to back, such as LAZ and binary PCD, the first MiB is read:
+/// Of formats that are read from front to back, such as LAZ and binary PCD, 384 KiB are read:
 /// the earliest time in it. Of others, and where the unit of the times is known only from how long
 /// a whole sweep takes, the file is read whole.
 ///
@@ -78,7 +78,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for ending in ["pcd", "ply", "csv", "feather"] {
             let path = folder.path().join(format!("a.{ending}"));
-            // Over a MiB, of seconds since 1970, and of milliseconds whose first part looks like
+            // More than is looked at, of seconds since 1970, and of milliseconds whose first part looks like
             // seconds.
             for (name, start, step, wanted) in
                 [("timestamp", 1.5e9, 1e-6, 1.5e9), ("t", 40.0, 1e-3, 0.04), ("t", 5.0, 1e-6, 5.0)]

@@ -149,7 +149,7 @@ impl Localizer {
         text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), \
         search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
         min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.6, min_confirmed=0.7, \
-        min_margin=0.2, max_rejections=5, regularization_scale=0.01)")]
+        min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = Map::take)] map: Map<'_>,

@@ -61,7 +61,8 @@ pub(crate) struct LocalizeArgs {
     /// Minimum share of the map that the scan confirms, of what it confirms or sees through
     #[arg(help_heading = None::<&str>, long, value_name = "SHARE", default_value_t = LocalizerParams::default().min_confirmed, allow_negative_numbers = true)]
     pub(crate) min_confirmed: f64,
-    /// Minimum part by which a fix that no fix led to is better than the best other place
+    /// Minimum part by which a fix that no fix led to is better than the best other place. Half of
+    /// the share of the scan that the map does not cover is added
     #[arg(help_heading = None::<&str>, long, value_name = "SHARE", default_value_t = LocalizerParams::default().min_margin, allow_negative_numbers = true)]
     pub(crate) min_margin: f64,
     /// Search after this many rejected scans in succession

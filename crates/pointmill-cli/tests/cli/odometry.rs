@@ -302,7 +302,7 @@ fn a_real_log_is_compared_with_its_own_poses() {
     assert!(told.out.starts_with("2 pairs of 2 estimated and 2392 true poses, "), "{}", told.out);
 }
 
-/// Sweeps under shuffled names, as Apollo SouthBay ships them, are taken in the order of their
+/// Sweeps under shuffled names, as Apollo `SouthBay` ships them, are taken in the order of their
 /// times; with the real ones, if they are there.
 #[test]
 fn names_that_contradict_times_are_told_and_times_decide() {
@@ -317,7 +317,9 @@ fn names_that_contradict_times_are_told_and_times_decide() {
         let names = [format!("in_order/{i}"), format!("shuffled/{}", (i * 5 + 2) % n)];
         if real.is_dir() {
             let from = real.join(format!("{i:03}.laz"));
-            names.iter().for_each(|name| drop(fs::copy(&from, at.join(format!("{name}.laz"))).unwrap()));
+            for name in names {
+                fs::copy(&from, at.join(name + ".laz")).unwrap();
+            }
             continue;
         }
         let sweep = drive.sweep(i);

@@ -100,6 +100,16 @@ pub(super) fn margin(candidates: &[Candidate]) -> Option<f64> {
     }
 }
 
+/// The part of what the map does not cover that may speak for another place.
+const DOUBTFUL: f64 = 0.5;
+
+/// Whether another place may be the right one, by the margin of the best: where the map does not
+/// cover all of the scan, it has to be larger.
+pub(super) fn ambiguity(margin: Option<f64>, best: &Candidate, params: &LocalizerParams) -> Option<Rejection> {
+    let least = params.min_margin + DOUBTFUL * (1.0 - best.evidence.covered);
+    margin.filter(|margin| *margin < least).map(|_| Rejection::Ambiguous)
+}
+
 /// Places nearer than this in metres and in radians are one.
 pub(super) const APART: f64 = 1.5;
 pub(super) const TURNED: f64 = 0.15;

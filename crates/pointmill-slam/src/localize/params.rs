@@ -59,8 +59,8 @@ pub struct LocalizerParams {
     /// The share of the map that the scan confirms at least, of what it confirms or sees through.
     /// Default 0.7.
     pub min_confirmed: f64,
-    /// The part by which a fix that no fix led to is better than the best other place at least.
-    /// Default 0.2.
+    /// The part by which a fix that no fix led to is better than the best other place at least; half
+    /// of the share of the scan that the map does not cover is added. Default 0.1.
     pub min_margin: f64,
     /// So many scans in succession that are rejected end the tracking. Default 5, at least 1.
     pub max_rejections: usize,
@@ -93,7 +93,7 @@ impl Default for LocalizerParams {
             max_distance: 3.0,
             min_explained: 0.6,
             min_confirmed: 0.7,
-            min_margin: 0.2,
+            min_margin: 0.1,
             max_rejections: 5,
             covariance: CovarianceMethod::default(),
             regularization_scale: 0.01,
