@@ -830,6 +830,15 @@ typedef struct pointmill_localizer_params {
   double region[4];
   // Half the edge of the square around the last pose that is searched; default 20 m.
   double search_radius;
+  // The share of the scan above the ground, where the map covers the place, that the map explains
+  // at least; default 0.6.
+  double min_explained;
+  // The share of the map that the scan confirms at least, of what it confirms or sees through;
+  // default 0.7.
+  double min_confirmed;
+  // The part by which a fix that no fix led to is better than the best other place at least; half
+  // of the share of the scan that the map does not cover is added; default 0.1.
+  double min_margin;
 } pointmill_localizer_params;
 
 // What became of a scan, and where the sensor was.

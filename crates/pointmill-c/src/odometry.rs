@@ -253,6 +253,15 @@ pub struct pointmill_localizer_params {
     pub region: [f64; 4],
     /// Half the edge of the square around the last pose that is searched; default 20 m.
     pub search_radius: f64,
+    /// The share of the scan above the ground, where the map covers the place, that the map explains
+    /// at least; default 0.6.
+    pub min_explained: f64,
+    /// The share of the map that the scan confirms at least, of what it confirms or sees through;
+    /// default 0.7.
+    pub min_confirmed: f64,
+    /// The part by which a fix that no fix led to is better than the best other place at least; half
+    /// of the share of the scan that the map does not cover is added; default 0.1.
+    pub min_margin: f64,
 }
 
 /// What became of a scan, and where the sensor was.
@@ -305,6 +314,9 @@ impl pointmill_localizer_params {
             has_region: 0,
             region: [0.0; 4],
             search_radius: p.search_radius,
+            min_explained: p.min_explained,
+            min_confirmed: p.min_confirmed,
+            min_margin: p.min_margin,
         }
     }
 
@@ -319,6 +331,9 @@ impl pointmill_localizer_params {
             max_rejections: self.max_rejections as usize,
             region: (self.has_region != 0).then_some(self.region),
             search_radius: self.search_radius,
+            min_explained: self.min_explained,
+            min_confirmed: self.min_confirmed,
+            min_margin: self.min_margin,
             ..LocalizerParams::default()
         }
     }

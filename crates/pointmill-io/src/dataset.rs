@@ -63,6 +63,10 @@ const ANY: &[Format] = Format::ALL;
 /// Tables with names of their own.
 const TABLES: &[Format] = &[Format::Feather, Format::Arrow, Format::Csv];
 
+/// Point clouds of the Point Cloud Library, or what these were put into.
+const CLOUDS: &[Format] =
+    &[Format::Pcd, Format::Ply, Format::Las, Format::Npz, Format::Feather, Format::Arrow, Format::Csv];
+
 const INTENSITY: &[&str] = &["x", "y", "z", "intensity"];
 const RING: &[&str] = &["x", "y", "z", "intensity", "ring"];
 const WAYMO: &[&str] = &["x", "y", "z", "intensity", "elongation", "timestamp"];
@@ -90,6 +94,8 @@ datasets! {
         "Argoverse 2: Feather tables of x, y, z, intensity, `laser_number`, `offset_ns`.", deskewed;
     Pandaset      = "pandaset",      &[],       TABLES, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
         "`PandaSet`, its tables of x, y, z, i, t, d saved as Feather or `.csv`; pickled tables are not read.";
+    Apollo        = "apollo",        &[],       CLOUDS, None,
+        "Apollo `SouthBay`: PCD files of x, y, z, intensity, timestamp (seconds since 1970), or these in another format. Their names may give another order than their times.", deskewed;
     S3dis         = "s3dis",         COLOUR,    ROWS, None,
         "S3DIS as `mmdet3d` writes it: rows of x, y, z, r, g, b.";
     Scannet       = "scannet",       COLOUR,    ROWS, None,
@@ -139,7 +145,7 @@ impl Dataset {
     }
 
     /// The range that detectors usually take, smallest x, y, z and largest, in metres; `None` for
-    /// rooms.
+    /// rooms and `apollo`.
     pub const fn range(self) -> Option<[f32; 6]> {
         self.entry().range
     }
@@ -203,6 +209,19 @@ mod tests {
         assert_eq!(
             scan(Dataset::Waymo, "a.bin", &[0; 16]).unwrap_err(),
             "SizeMismatch: a.bin: length: expected a multiple of 24 bytes (6 columns of f32), got 16 bytes (remainder 16); 4 columns would fit"
+        );
+    }
+
+    #[test]
+    fn sweeps_of_apollo_are_clouds_with_names_of_their_own() {
+        let text = b"VERSION 0.7\nFIELDS x y z intensity timestamp\nSIZE 4 4 4 1 8\nTYPE F F F U F\nCOUNT 1 1 1 1 1\nWIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA ascii\n1 2 3 7 1500000000.25\n1 2 3 7 1500000000.3\n";
+        assert_eq!(scan(Dataset::Apollo, "1.pcd", text).unwrap(), "x y z intensity timestamp");
+        let options = ReadOptions { dataset: Some(Dataset::Apollo), ..ReadOptions::default() };
+        let times = read_from(&text[..], "1.pcd", &options).unwrap().times().unwrap();
+        assert_eq!((times.start, times.seconds.len()), (1_500_000_000.25, 2));
+        assert!(Dataset::Apollo.is_deskewed());
+        assert!(
+            scan(Dataset::Apollo, "a.bin", &[0; 16]).unwrap_err().contains("as the data set apollo has, got kitti")
         );
     }
 

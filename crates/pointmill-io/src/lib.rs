@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod begin;
 mod bin;
 mod bytes;
 mod column_guess;
@@ -77,6 +78,7 @@ mod write;
 mod zstd;
 
 pub use array::{Array, ArrayData};
+pub use begin::begin_seconds;
 pub use bin::write_bin;
 pub use dataset::Dataset;
 pub use directions::turn_directions;

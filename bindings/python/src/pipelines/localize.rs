@@ -32,7 +32,8 @@ pub(crate) static FIX: Class = Class::new(
             .add("nvtl", "float | None", "Nearest voxel transformation likelihood of the alignment; ``None`` without one.")
             .add("iterations", "int | None", "The number of steps of the alignment; ``None`` without one.")
             .add("oscillations", "int | None", "The largest number of steps in succession that turned back, each on the one before; ``None`` without an alignment.")
-            .add("explained", "float | None", "The share of the scan above the ground that the map explains; ``None`` without an alignment.")
+            .add("explained", "float | None", "The share of the scan above the ground, where the map covers the place, that the map explains; ``None`` without an alignment.")
+            .add("covered", "float | None", "The share of the scan above the ground where the map covers the place; ``None`` without an alignment.")
             .add("confirmed", "float | None", "The share of the map near the sensor that the scan confirms, of what it confirms or sees through; ``None`` without an alignment.")
             .add("candidates", "_Array", "``[C, 4, 4]`` float64: the places that a search found, the best first.")
             .add("scores", "_Array", "``[C]`` float64: the score of each.")
@@ -49,6 +50,7 @@ fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, P
         .set("iterations", found.map(|found| found.iterations))?
         .set("oscillations", found.map(|found| found.fit.oscillations))?
         .set("explained", evidence.map(|evidence| evidence.explained))?
+        .set("covered", evidence.map(|evidence| evidence.covered))?
         .set("confirmed", evidence.map(library::Evidence::confirmed_share))?
         .set("candidates", backend.give_values(all, &[count, 4, 4])?)?
         .set("scores", backend.give_values(fix.candidates.iter().map(|one| one.score).collect(), &[count])?)?
@@ -146,7 +148,7 @@ impl Localizer {
     #[pyo3(signature = (map, **params),
         text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), \
         search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
-        min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, \
+        min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.6, min_confirmed=0.7, \
         min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
     fn new(
         py: Python<'_>,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct LocalizeArgs {
     /// Scans in the order in which they were taken: files, folders, quoted patterns; in metres, in
-    /// the frame of the sensor, z up
+    /// the frame of the sensor, z up. Those of a folder or a pattern are taken as by `odometry`
     #[arg(value_name = "SCAN", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
@@ -33,6 +33,41 @@ pub(crate) struct LocalizeArgs {
     /// each scan
     #[arg(help_heading = None::<&str>, long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) sensor_height: Option<f64>,
+    /// Half the edge of the square around the last pose that is searched without a region, in metres
+    #[arg(help_heading = None::<&str>, long, value_name = "M", default_value_t = LocalizerParams::default().search_radius, allow_negative_numbers = true)]
+    pub(crate) search_radius: f64,
+    /// Thin a scan out to one point of each cube of this edge in metres
+    #[arg(help_heading = None::<&str>, long, value_name = "M", default_value_t = LocalizerParams::default().voxel_size, allow_negative_numbers = true, value_parser = parse_edge)]
+    pub(crate) scan_voxel_size: f64,
+    /// Maximum number of points of a scan to align; of more, every k-th is taken
+    #[arg(help_heading = None::<&str>, long, value_name = "N", default_value_t = LocalizerParams::default().max_points)]
+    pub(crate) max_points: usize,
+    /// Ignore points nearer to the sensor than this, in metres
+    #[arg(help_heading = None::<&str>, long, value_name = "M", default_value_t = LocalizerParams::default().min_range, allow_negative_numbers = true)]
+    pub(crate) min_range: f64,
+    /// Ignore points farther from the sensor than this, in metres
+    #[arg(help_heading = None::<&str>, long, value_name = "M", default_value_t = LocalizerParams::default().max_range, allow_negative_numbers = true)]
+    pub(crate) max_range: f64,
+    /// Minimum likelihood (NVTL) of a fix, for cells of 2 m; scaled for others
+    #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = LocalizerParams::default().min_nvtl, allow_negative_numbers = true)]
+    pub(crate) min_nvtl: f64,
+    /// Maximum distance of a fix from the prediction, in metres
+    #[arg(help_heading = None::<&str>, long, value_name = "M", default_value_t = LocalizerParams::default().max_distance, allow_negative_numbers = true)]
+    pub(crate) max_distance: f64,
+    /// Minimum share of the scan above the ground, where the map covers the place, that the map
+    /// explains
+    #[arg(help_heading = None::<&str>, long, value_name = "SHARE", default_value_t = LocalizerParams::default().min_explained, allow_negative_numbers = true)]
+    pub(crate) min_explained: f64,
+    /// Minimum share of the map that the scan confirms, of what it confirms or sees through
+    #[arg(help_heading = None::<&str>, long, value_name = "SHARE", default_value_t = LocalizerParams::default().min_confirmed, allow_negative_numbers = true)]
+    pub(crate) min_confirmed: f64,
+    /// Minimum part by which a fix that no fix led to is better than the best other place. Half of
+    /// the share of the scan that the map does not cover is added
+    #[arg(help_heading = None::<&str>, long, value_name = "SHARE", default_value_t = LocalizerParams::default().min_margin, allow_negative_numbers = true)]
+    pub(crate) min_margin: f64,
+    /// Search after this many rejected scans in succession
+    #[arg(help_heading = None::<&str>, long, value_name = "N", default_value_t = LocalizerParams::default().max_rejections)]
+    pub(crate) max_rejections: usize,
     /// How the uncertainty of a fix is estimated
     #[arg(help_heading = None::<&str>, long = "uncertainty", default_value = "laplace", value_parser = names::<CovarianceMethod>(CovarianceMethod::NAMES))]
     pub(crate) method: CovarianceMethod,
@@ -63,6 +98,12 @@ pub(crate) struct LocalizeArgs {
     pub(crate) config: ConfigArgs,
 }
 
+/// The edge of a cube. The library calls it the voxel size, which is a flag of the map here.
+fn parse_edge(text: &str) -> Result<f64, String> {
+    let edge = text.parse::<f64>().ok().filter(|edge| edge.is_finite() && *edge > 0.0);
+    edge.ok_or_else(|| "expected a finite number > 0".into())
+}
+
 /// A range of headings.
 fn parse_yaw_range(text: &str) -> Result<[f64; 2], String> {
     let range @ [least, most] = parse_places(text)?;
@@ -73,6 +114,17 @@ impl LocalizeArgs {
     /// The parameters of the library.
     pub(crate) fn params(&self) -> LocalizerParams {
         LocalizerParams {
+            voxel_size: self.scan_voxel_size,
+            max_points: self.max_points,
+            min_range: self.min_range,
+            max_range: self.max_range,
+            min_nvtl: self.min_nvtl,
+            max_distance: self.max_distance,
+            min_explained: self.min_explained,
+            min_confirmed: self.min_confirmed,
+            min_margin: self.min_margin,
+            max_rejections: self.max_rejections,
+            search_radius: self.search_radius,
             region: self.region,
             yaw_range: self.yaw_range.map(f64::to_radians),
             sensor_height: self.sensor_height,

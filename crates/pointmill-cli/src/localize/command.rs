@@ -32,7 +32,8 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
     let mut params = args.params();
     params.validate()?;
     let asked = MapRequest::new(&args.with, f64::INFINITY)?;
-    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.with.read.options()?, &args.frames.frames())?;
+    let (sources, inputs) =
+        Inputs::find_drive(&args.inputs, args.with.read.options()?, &args.frames.frames(), &stderr::Stderr)?;
     // A region is global, or relative to the origin that the user gave.
     let (origin, shift) = (inputs.origin(), inputs.shift());
     params.region.iter_mut().flat_map(|region| region.iter_mut().enumerate()).for_each(|(k, place)| {

@@ -19,7 +19,9 @@ fn metrics() -> impl TypedValueParser<Value = Metric> {
 #[derive(Debug, Args)]
 pub(crate) struct OdometryArgs {
     /// Sweeps in the order in which they were taken: files, folders, quoted patterns; in metres.
-    /// Without one, the built-in synthetic drive
+    /// Those of a folder or a pattern are taken in the order of the times of their points, where
+    /// these count from 1970 or the like, else in natural order of their names. Without an input,
+    /// the built-in synthetic drive
     #[arg(value_name = "DRIVE")]
     pub(crate) inputs: Vec<PathBuf>,
 

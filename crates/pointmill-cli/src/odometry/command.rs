@@ -25,7 +25,8 @@ struct Run<'a> {
 pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let mut params = args.params();
     params.validate()?;
-    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
+    let (sources, inputs) =
+        Inputs::find_drive(&args.inputs, args.read.options()?, &args.frames.frames(), &stderr::Stderr)?;
     params.deskew = args.deskew.applies_to(&sources, &inputs);
     files::check(args, &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     let device = device::open(device)?;

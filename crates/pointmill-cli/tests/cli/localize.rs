@@ -76,6 +76,19 @@ fn scans_get_their_poses_in_a_map() {
     let again = run(at, "localize --map map d --guess start.txt --out again.txt --json").expect(0);
     assert_eq!(sha256(&again), sha256(&told));
 
+    // The parameters of the library are flags.
+    let flags = "--min-explained 1 --max-rejections 2 --search-radius 9 --max-distance 2.5 --min-nvtl 1 --min-confirmed 0.5 \
+                 --min-margin 0.3 --max-points 900 --min-range 2 --max-range 60 --scan-voxel-size 0.5";
+    let strict = run(at, &format!("localize --map map d --guess start.txt --json {flags}")).expect(6);
+    assert_eq!(statuses(&strict)[0], "rejected");
+    assert_eq!(strict.data("frame")[0]["rejection"], "unexplained");
+    let params = strict.data("begin").remove(0)["params"].clone();
+    let given = |names: &[&str]| names.iter().map(|name| params[*name].as_f64().unwrap()).collect::<Vec<_>>();
+    let names = ["min_explained", "max_rejections", "search_radius", "max_distance", "min_nvtl", "min_confirmed"];
+    assert_eq!(given(&names), [1.0, 2.0, 9.0, 2.5, 1.0, 0.5]);
+    let names = ["min_margin", "max_points", "min_range", "max_range", "voxel_size"];
+    assert_eq!(given(&names), [0.3, 900.0, 2.0, 60.0, 0.5]);
+
     // Without a start, and for people.
     let [x, y, _] = truth(&drive, 1).translation();
     let region = format!("{},{},{},{}", x - 4.0, y - 3.0, x + 2.0, y + 5.0);
@@ -127,8 +140,8 @@ fn of_a_map_by_blocks_what_is_near_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let drive = write_drive(at, "map", "d", Scene::Loop);
-    // A part of the map that is 1 km away.
-    fs::copy(at.join("map/00.ply"), at.join("map/far.ply")).unwrap();
+    // A part of the map that is 1 km away, of another place than the first scans.
+    fs::copy(at.join("map/10.ply"), at.join("map/far.ply")).unwrap();
     let poses = [vec![Pose::IDENTITY; 6], vec![Pose::from_translation([1000.0, 0.0, 0.0])]].concat();
     write_poses(at.join("at.txt"), &Poses { poses, times: None, ..Poses::default() }, PoseFormat::Kitti).unwrap();
     run(at, "ndt build map --poses at.txt --blocks 32 --out blocks").expect(0);

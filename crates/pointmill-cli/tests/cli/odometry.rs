@@ -5,8 +5,8 @@ use pointmill::PointCloud;
 use pointmill_data::find_inputs;
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WideColumn, WriteOptions, read, read_poses, write,
-    write_bin, write_ply,
+    Dtype, Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WideColumn, WriteOptions, read, read_poses,
+    write, write_bin, write_ply,
 };
 use pointmill_synth::{Drive, DriveParams, Scene};
 use serde_json::{Value, json};
@@ -300,6 +300,54 @@ fn a_real_log_is_compared_with_its_own_poses() {
     let truth = log.join("city_SE3_egovehicle.feather");
     let told = run(at, &format!("evaluate poses.txt {} --align se3", truth.display())).expect(0);
     assert!(told.out.starts_with("2 pairs of 2 estimated and 2392 true poses, "), "{}", told.out);
+}
+
+/// Sweeps under shuffled names, as Apollo `SouthBay` ships them, are taken in the order of their
+/// times; with the real ones, if they are there.
+#[test]
+fn names_that_contradict_times_are_told_and_times_decide() {
+    let real = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/apollo");
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for name in ["in_order", "shuffled"] {
+        fs::create_dir(at.join(name)).unwrap();
+    }
+    let (n, drive) = (6, drive(Scene::Street, 6));
+    for i in 0..n {
+        let names = [format!("in_order/{i}"), format!("shuffled/{}", (i * 5 + 2) % n)];
+        if real.is_dir() {
+            let from = real.join(format!("{i:03}.laz"));
+            for name in names {
+                fs::copy(&from, at.join(name + ".laz")).unwrap();
+            }
+            continue;
+        }
+        let sweep = drive.sweep(i);
+        let times: Vec<f64> =
+            (0..sweep.len()).map(|k| 1.5e9 + 0.1 * i as f64 + f64::from(sweep.points().row(k)[5])).collect();
+        for name in names {
+            let mut points = NamedPoints::new(sweep.points(), &["x", "y", "z", "intensity", "ring", "timestamp"]);
+            points.fields.to_mut()[5].dtype = Dtype::F64;
+            points.wide = vec![WideColumn::new(5, times.clone()).into()];
+            write(at.join(name + ".pcd"), points, &WriteOptions::default()).unwrap();
+        }
+    }
+    let poses = |inputs: &str| {
+        let told = run(at, &format!("odometry {inputs} --dataset apollo --out poses.txt --format-poses tum")).expect(0);
+        (fs::read_to_string(at.join("poses.txt")).unwrap(), told.err)
+    };
+    let (wanted, told) = poses("in_order");
+    assert!(!told.contains("another order") && told.contains("published deskewed"), "{told}");
+    let (found, told) = poses("shuffled");
+    assert!(found == wanted, "{found}{wanted}");
+    let warning = "warning: shuffled: the names of 4 of 6 sweeps give another order than the times of their points; \
+                   sweeps are taken in the order of the times\n";
+    assert!(told.contains(warning), "{told}");
+    // Files that are named stay in the order of the arguments.
+    let ending = if real.is_dir() { "laz" } else { "pcd" };
+    let (found, told) = poses(&format!("in_order/1.{ending} in_order/0.{ending}"));
+    assert!(told.contains("warning: 2 of 2 sweeps are given in another order than the times"), "{told}");
+    assert_eq!(found.lines().count(), 2);
 }
 
 /// A real road, if it is there: cut off at 30 m its surfaces say as little of the way as those of a

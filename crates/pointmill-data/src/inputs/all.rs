@@ -3,6 +3,7 @@
 use super::ahead::Ahead;
 use super::arguments::{cloud_of_bag, clouds, clouds_of_file, files, is_bag, is_stdin, read_stdin, require_format};
 use super::frames::Frames;
+use super::in_time;
 use super::source::{BagCloud, STDIN, Source, again};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
@@ -62,6 +63,29 @@ impl Inputs {
             require_format(&options)?;
         }
         let (files, inputs) = Self::find_files(args, options)?;
+        inputs.clouds_of(files, frames)
+    }
+
+    /// The same of the sweeps of a drive: those of a folder or a pattern in the order of the times of
+    /// their points, where these count from a moment that all share, such as 1970. The observer hears
+    /// where names say otherwise. Files that arguments name stay in the order of the arguments.
+    pub fn find_drive(
+        args: &[PathBuf],
+        options: ReadOptions,
+        frames: &Frames,
+        observer: &dyn Observer,
+    ) -> Result<(Vec<Source>, Self), DataError> {
+        if args.iter().any(|arg| is_stdin(arg)) {
+            require_format(&options)?;
+        }
+        let (mut groups, inputs) = Self::find_groups(args, options)?;
+        in_time::settle(args, &mut groups, &inputs.options, observer)?;
+        inputs.clouds_of(groups.into_iter().flatten().collect(), frames)
+    }
+
+    /// Each cloud of files as an input, those that are asked for, about one origin.
+    fn clouds_of(self, files: Vec<Source>, frames: &Frames) -> Result<(Vec<Source>, Self), DataError> {
+        let inputs = self;
         let mut sources = Vec::new();
         let only = files.len() == 1;
         for source in files {
@@ -81,21 +105,28 @@ impl Inputs {
 
     /// All inputs, with a bag as one. The first bytes of the standard input tell its format.
     pub fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
-        let mut sources = Vec::new();
+        let (groups, inputs) = Self::find_groups(args, options)?;
+        Ok((groups.into_iter().flatten().collect(), inputs))
+    }
+
+    /// The inputs of each argument; without one those of the built-in drive.
+    fn find_groups(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Vec<Source>>, Self), DataError> {
+        let mut groups: Vec<Vec<Source>> = Vec::new();
         for arg in args {
             if let Some(cloud) = cloud_of_bag(arg, &options) {
-                sources.push(cloud.or_else(|e| if args.len() == 1 { Err(e) } else { Ok(Source::Nothing(e)) })?);
+                let cloud = cloud.or_else(|e| if args.len() == 1 { Err(e) } else { Ok(Source::Nothing(e)) })?;
+                groups.push(vec![cloud]);
             } else if !is_stdin(arg) {
-                sources.extend(files(arg)?);
-            } else if sources.iter().any(|s| matches!(s, Source::Stdin)) {
+                groups.push(files(arg)?);
+            } else if groups.iter().flatten().any(|s| matches!(s, Source::Stdin)) {
                 return Err(DataError::option(STDIN, "can be used for one input only"));
             } else {
-                sources.push(Source::Stdin);
+                groups.push(vec![Source::Stdin]);
             }
         }
         let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
-        sources.extend(drive.iter().flat_map(|drive| (0..drive.len()).map(Source::Sweep)));
-        Ok((sources, Self { options, drive, is_given: false, ahead: Ahead::default() }))
+        groups.extend(drive.iter().map(|drive| (0..drive.len()).map(Source::Sweep).collect()));
+        Ok((groups, Self { options, drive, is_given: false, ahead: Ahead::default() }))
     }
 
     /// The sweeps of a synthetic drive.

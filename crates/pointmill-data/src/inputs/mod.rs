@@ -5,6 +5,7 @@ mod all;
 mod arguments;
 mod find;
 mod frames;
+mod in_time;
 mod order;
 mod pattern;
 mod source;

@@ -156,6 +156,9 @@ mod tests {
             "lidar_1311868229.576.ply lidar_1311868229.5761.ply lidar_1311868229.58.ply",
             "0.0.bin 0.05.bin 0.1.bin 0.15.bin 0.2.bin 1.0.bin 10.05.bin",
             "0.5.npy 0.55.npy 0.6.npy",
+            "9.95.pcd 10.05.pcd 10.5.pcd 100.25.pcd",
+            "1403715.25.pcd 1403715.3.pcd 1403716.05.pcd",
+            "1.25.pcd 1.5.pcd",
             // Counters, versions, dates.
             "run1.1.bin run1.2.bin run1.9.bin run1.10.bin run1.11.bin",
             "v1.2.3.las v1.2.10.las v1.10.1.las",

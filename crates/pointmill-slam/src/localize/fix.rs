@@ -45,7 +45,8 @@ pub enum Rejection {
     /// [`max_distance`](super::LocalizerParams::max_distance).
     FarFromPrediction,
     /// The map explains less of the scan than
-    /// [`min_explained`](super::LocalizerParams::min_explained).
+    /// [`min_explained`](super::LocalizerParams::min_explained), or covers less than a fifth of it,
+    /// which is too little to judge.
     Unexplained,
     /// The scan sees through more of the map than
     /// [`min_confirmed`](super::LocalizerParams::min_confirmed) allows, or meets too little of it.
@@ -70,10 +71,13 @@ record! {
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     #[non_exhaustive]
     pub struct Evidence {
-        /// The share of the scan's points above the ground that a cell of the map explains: whose
-        /// largest term is at least 0.4 of the greatest there is. Of all points where fewer than 20
-        /// are above the ground.
+        /// The share of the scan's points above the ground, of those where the map covers the place,
+        /// that a cell of the map explains: whose largest term is at least 0.4 of the greatest there
+        /// is. Of all points where fewer than 20 are above the ground.
         pub explained: f64,
+        /// The share of these points where the map covers the place: one of the 27 cells about the
+        /// point is in the map. Elsewhere the map says nothing.
+        pub covered: f64,
         /// Cells of the map above the ground, of those near the sensor, at whose distance the scan
         /// has a point.
         pub confirmed: usize,

@@ -31,6 +31,16 @@ impl Ground {
         (x / self.unit).floor().clamp(-4e6, 4e6) as i32
     }
 
+    /// Whether the map covers the place of a point: one of the 27 cells about it is in the map.
+    /// Elsewhere nothing was seen: for its range, for what hid it, since no beam goes that high, or
+    /// because points were too few for a cell.
+    pub(super) fn covers(&self, [x, y, z]: [f64; 3]) -> bool {
+        let [i, j, k] = [x, y, z].map(|x| self.cell(x));
+        let mut about = (-1..=1).flat_map(|dj| (-1..=1).map(move |di| [i + di, j + dj]));
+        let beside = |mean: &[f64; 3]| self.cell(mean[2]).abs_diff(k) <= 1;
+        about.any(|at| self.columns.get(&at).is_some_and(|means| means.iter().any(beside)))
+    }
+
     /// Holds the cells that stand on the ground near a pose against what the scan sees.
     pub(super) fn sights(&self, scan: &Scan, pose: &Pose) -> Evidence {
         let (back, [x, y, _]) = (pose.inverse(), pose.translation());
@@ -99,6 +109,17 @@ mod tests {
         let many = ground(2.0, wanted.iter().copied().chain(beside));
         assert!(many.columns.len() > 41 * 41);
         assert_eq!((near(&few, place), near(&many, place)), (wanted.clone(), wanted));
+    }
+
+    #[test]
+    fn a_place_is_covered_where_a_cell_is_about_it() {
+        // Means are at the height 0, in the cells from 0 to 2 m.
+        let square = ground(2.0, (0..10).flat_map(|i| (0..10).map(move |j| [i, j])));
+        let covers = |x: f64, y: f64, z: f64| square.covers([x, y, z]);
+        assert_eq!([covers(9.0, 9.0, 1.0), covers(-1.9, 21.9, 3.9), covers(0.0, 0.0, -1.9)], [true; 3]);
+        assert_eq!([covers(-2.1, 9.0, 1.0), covers(9.0, 22.1, 1.0), covers(9.0, 9.0, 4.1)], [false; 3]);
+        assert_eq!([covers(f64::INFINITY, 9.0, 0.0), covers(-1e300, 1e300, 0.0), covers(9.0, 9.0, 1e300)], [false; 3]);
+        assert!(!Ground { unit: 2.0, ..Ground::default() }.covers([0.0; 3]));
     }
 
     #[test]

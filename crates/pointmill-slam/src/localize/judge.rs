@@ -13,6 +13,9 @@ use pointmill_core::ndt::NdtScore;
 const EXPLAINS: f64 = 0.4;
 /// Fewest points above the ground that are judged by themselves.
 const FEWEST_ABOVE: usize = 20;
+/// The share of the points that the map covers, of those that are judged: with less there is too
+/// little to judge.
+const LEAST_COVERED: f64 = 0.2;
 /// Edge in metres of the cells for which likelihoods are given.
 pub(super) const USUAL_UNIT: f64 = 2.0;
 
@@ -50,17 +53,24 @@ pub(super) fn judged(near: &Near, scan: &Scan, registration: NdtRegistration) ->
     let greatest = greatest_term(near.grid.lattice().unit());
     let scores = near.grid.point_scores(Rows::from(&scan.keys[..]), pose)?;
     let by_themselves = scan.above.iter().filter(|above| **above).count() >= FEWEST_ABOVE;
-    let (mut count, mut explained, mut sum) = (0usize, 0usize, 0.0);
-    for ([_, largest], above) in scores.iter().zip(&scan.above) {
+    let (mut count, mut covered, mut explained, mut sum) = (0usize, 0usize, 0usize, 0.0);
+    for ((p, [_, largest]), above) in scan.keys.iter().zip(&scores).zip(&scan.above) {
         if *above || !by_themselves {
             count += 1;
-            explained += usize::from(*largest >= EXPLAINS * greatest);
             sum += largest;
+            if near.ground.covers(pose.apply(*p)) {
+                covered += 1;
+                explained += usize::from(*largest >= EXPLAINS * greatest);
+            }
         }
     }
-    let by = 1.0 / count.max(1) as f64;
-    let evidence = Evidence { explained: explained as f64 * by, ..near.ground.sights(scan, pose) };
-    Ok(Candidate { score: sum * by / greatest * evidence.confirmed_share(), registration, evidence })
+    let share = |part: f64, of: usize| part / of.max(1) as f64;
+    let evidence = Evidence {
+        explained: share(explained as f64, covered),
+        covered: share(covered as f64, count),
+        ..near.ground.sights(scan, pose)
+    };
+    Ok(Candidate { score: share(sum, count) / greatest * evidence.confirmed_share(), registration, evidence })
 }
 
 /// Why an alignment is no fix, by what scan and map say of it.
@@ -73,6 +83,7 @@ pub(super) fn objection(
         Status::NoPairs => Some(Rejection::OutsideMap),
         _ if !found.converged() => Some(Rejection::NotConverged),
         _ if found.fit.nvtl < params.least_nvtl(unit) => Some(Rejection::LowLikelihood),
+        _ if evidence.covered < LEAST_COVERED => Some(Rejection::Unexplained),
         _ if evidence.explained < params.min_explained => Some(Rejection::Unexplained),
         _ if evidence.confirmed_share() < params.min_confirmed => Some(Rejection::Contradicted),
         _ => None,
@@ -87,6 +98,16 @@ pub(super) fn margin(candidates: &[Candidate]) -> Option<f64> {
         [_] => Some(1.0),
         [best, second, ..] => Some(1.0 - second.score / best.score),
     }
+}
+
+/// The part of what the map does not cover that may speak for another place.
+const DOUBTFUL: f64 = 0.5;
+
+/// Whether another place may be the right one, by the margin of the best: where the map does not
+/// cover all of the scan, it has to be larger.
+pub(super) fn ambiguity(margin: Option<f64>, best: &Candidate, params: &LocalizerParams) -> Option<Rejection> {
+    let least = params.min_margin + DOUBTFUL * (1.0 - best.evidence.covered);
+    margin.filter(|margin| *margin < least).map(|_| Rejection::Ambiguous)
 }
 
 /// Places nearer than this in metres and in radians are one.

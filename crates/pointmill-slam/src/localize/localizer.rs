@@ -2,7 +2,7 @@
 
 use super::covariance::covariance;
 use super::fix::{Candidate, Fix, FixStatus, FixTiming, Rejection};
-use super::judge::{aligned, apart, judged, margin, objection};
+use super::judge::{aligned, ambiguity, apart, judged, margin, objection};
 use super::map::{LocalizerMap, Near};
 use super::params::LocalizerParams;
 use super::rivals::with_rivals;
@@ -221,7 +221,7 @@ impl Localizer {
         fix.distance = Some(metres);
         fix.rejection = objection(&best, self.near.grid.lattice().unit(), &self.params)
             .or((metres > self.params.max_distance).then_some(Rejection::FarFromPrediction))
-            .or(fix.margin.filter(|margin| *margin < self.params.min_margin).map(|_| Rejection::Ambiguous));
+            .or(ambiguity(fix.margin, &best, &self.params));
         self.found(scan, best, FixStatus::Tracked, fix)?;
         fix.timing.align_ms = elapsed(start);
         Ok(())

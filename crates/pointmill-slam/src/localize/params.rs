@@ -53,13 +53,14 @@ pub struct LocalizerParams {
     pub min_nvtl: f64,
     /// Metres that a fix is from its prediction at most. Default 3.
     pub max_distance: f64,
-    /// The share of the scan above the ground that the map explains at least. Default 0.7.
+    /// The share of the scan above the ground, where the map covers the place, that the map explains
+    /// at least. Default 0.6.
     pub min_explained: f64,
     /// The share of the map that the scan confirms at least, of what it confirms or sees through.
     /// Default 0.7.
     pub min_confirmed: f64,
-    /// The part by which a fix that no fix led to is better than the best other place at least.
-    /// Default 0.1.
+    /// The part by which a fix that no fix led to is better than the best other place at least; half
+    /// of the share of the scan that the map does not cover is added. Default 0.1.
     pub min_margin: f64,
     /// So many scans in succession that are rejected end the tracking. Default 5, at least 1.
     pub max_rejections: usize,
@@ -90,7 +91,7 @@ impl Default for LocalizerParams {
             align: NdtAlignParams::default(),
             min_nvtl: 2.3,
             max_distance: 3.0,
-            min_explained: 0.7,
+            min_explained: 0.6,
             min_confirmed: 0.7,
             min_margin: 0.1,
             max_rejections: 5,

@@ -3,7 +3,7 @@
 //! No number is random, and of equal places the first of the lattice wins.
 
 use super::fix::{Candidate, Rejection};
-use super::judge::{APART, TURNED, aligned, are_apart, judged, margin, objection, ranked};
+use super::judge::{APART, TURNED, aligned, ambiguity, are_apart, judged, margin, objection, ranked};
 use super::map::Near;
 use super::params::LocalizerParams;
 use super::scan::Scan;
@@ -71,15 +71,14 @@ fn settled(near: &Near, starts: &[Pose], scan: &Scan, params: &LocalizerParams) 
     }
     let found = aligned(near, all, &guesses, &params.align)?;
     let kept = ranked(found.into_iter().map(|one| judged(near, scan, one)).collect::<Result<_>>()?);
-    let rejection =
-        match kept.first() {
-            None => Some(Rejection::OutsideMap),
-            Some(best) => {
-                let few = best.evidence.confirmed + best.evidence.seen_through < FEWEST_SIGHTS;
-                objection(best, near.grid.lattice().unit(), params)
-                    .or(few.then_some(Rejection::Contradicted))
-                    .or(margin(&kept).filter(|margin| *margin < params.min_margin).map(|_| Rejection::Ambiguous))
-            }
-        };
+    let rejection = match kept.first() {
+        None => Some(Rejection::OutsideMap),
+        Some(best) => {
+            let few = best.evidence.confirmed + best.evidence.seen_through < FEWEST_SIGHTS;
+            objection(best, near.grid.lattice().unit(), params)
+                .or(few.then_some(Rejection::Contradicted))
+                .or(ambiguity(margin(&kept), best, params))
+        }
+    };
     Ok(Search { candidates: kept, rejection })
 }

@@ -162,6 +162,37 @@ fn a_search_finds_the_place_without_a_guess() {
     }
 }
 
+/// The map of one sweep does not know what it did not see: right fixes 9 m from it count, and those
+/// of another street have none.
+#[test]
+fn a_map_of_one_sweep_has_fixes_beside_it() {
+    let of = |seed: u64| {
+        let params =
+            DriveParams { scene: Scene::Street, seed, sweeps: 20, azimuth_steps: 1000, ..DriveParams::default() };
+        let drive = Drive::new(params);
+        let mut moments = NdtMoments::new(2.0).unwrap();
+        let first = moved(&drive, 0, &truth(&drive, 0));
+        moments.add(Rows::from(&first[..])).unwrap();
+        (drive, moments)
+    };
+    let (sites, mut judged) = ([of(300), of(301)], 0);
+    for (k, (_, moments)) in sites.iter().enumerate() {
+        let mut localizer = localizer(moments, &LocalizerParams::default(), &Device::cpu());
+        for (i, from) in (6..20).step_by(3).flat_map(|i| [(i, k), (i, 1 - k)]) {
+            let (drive, own) = (&sites[from].0, from == k);
+            let truth = truth(drive, i);
+            localizer.start(&(truth * Pose::from_translation([0.5, -0.4, 0.0]))).unwrap();
+            let fix = localizer.push(Rows::from(&scan(drive, i)[..]), None).unwrap();
+            assert_eq!(fix.status.is_fix(), own, "{k} {i}: {:?} {:?} {:?}", fix.rejection, fix.evidence, fix.margin);
+            judged += usize::from(fix.rejection == Some(Rejection::Unexplained));
+            let evidence = fix.evidence.filter(|_| own);
+            assert!(evidence.is_none_or(|evidence| evidence.covered > 0.4 && evidence.covered < 1.0), "{evidence:?}");
+            assert!(!own || errors(&truth, &fix.map_from_sensor)[0] < 0.3);
+        }
+    }
+    assert!(judged > 0);
+}
+
 #[test]
 fn fixes_have_the_same_bits_on_every_device() {
     let drive = drive(Scene::Loop, 3, 12);

@@ -2,7 +2,8 @@
 //! several values of `min_explained`.
 //!
 //! Synthetic drives, and real ones where `POINTMILL_TEST_DATA` or `../shared/data` has them. Maps
-//! are of the even sweeps, scans are the odd ones.
+//! are of the even sweeps, scans are the odd ones. With `ONE` maps are of the first sweep alone, and
+//! scans are those 5 to 25 m from it.
 
 use super::*;
 use crate::odometry::{Odometry, OdometryParams};
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The values of `min_explained` that are compared.
-const LIMITS: [f64; 7] = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8];
+const LIMITS: [f64; 7] = [0.5, 0.55, 0.58, 0.6, 0.65, 0.7, 0.75];
 
 /// A map, and scans with their poses in it.
 struct Site {
@@ -38,10 +39,11 @@ impl Site {
         let mut moments = NdtMoments::new(2.0).unwrap();
         let mut scans = Vec::new();
         for (i, (sweep, pose)) in sweeps.into_iter().zip(poses).enumerate() {
-            if i % 2 == 0 {
+            let is_map = if of_one_sweep() { i == 0 } else { i % 2 == 0 };
+            if is_map {
                 let world: Vec<_> = sweep.iter().map(|p| pose.apply(*p)).collect();
                 moments.add(Rows::from(&world[..])).unwrap();
-            } else {
+            } else if !of_one_sweep() || (5.0..=25.0).contains(&errors(&poses[0], pose)[0]) {
                 scans.push((sweep, *pose));
             }
         }
@@ -50,7 +52,8 @@ impl Site {
 
     /// A synthetic drive, with its true poses.
     fn synthetic(scene: Scene, seed: u64) -> Self {
-        let drive = Drive::new(DriveParams { scene, seed, sweeps: 12, azimuth_steps: 1000, ..DriveParams::default() });
+        let sweeps = if of_one_sweep() { 25 } else { 12 };
+        let drive = Drive::new(DriveParams { scene, seed, sweeps, azimuth_steps: 1000, ..DriveParams::default() });
         let poses: Vec<_> = (0..drive.len()).map(|i| truth(&drive, i)).collect();
         let kind = scene.as_str();
         Self::new(kind, format!("{kind} {seed}"), (0..drive.len()).map(|i| scan(&drive, i)).collect(), &poses)
@@ -73,6 +76,18 @@ impl Site {
         let name = folder.file_name()?.to_string_lossy().into_owned();
         Some(Self::new("real", name, sweeps, &poses))
     }
+}
+
+/// Whether maps are of the first sweep alone.
+fn of_one_sweep() -> bool {
+    measure::of("ONE", 0) == 1
+}
+
+/// The real drives of a measurement: those of `DRIVES`, or all.
+fn real_sites() -> Vec<Site> {
+    let data = std::env::var_os("POINTMILL_TEST_DATA").map_or_else(|| repository("../shared/data"), Into::into);
+    let names = std::env::var("DRIVES").unwrap_or_else(|_| "drive kitti04 kaist03 apollo".into());
+    names.split_whitespace().filter_map(|name| Site::real(&data.join(name))).collect()
 }
 
 /// Tries a scan of a site in the map of one, and returns the fix and whether it is right.
@@ -126,8 +141,7 @@ fn measure_rates() {
     let scenes = [Scene::Street, Scene::Loop, Scene::Tunnel];
     let made = (0..sites * 3).into_par_iter().map(|k| Site::synthetic(scenes[(k % 3) as usize], 100 * seed + k / 3));
     let synthetic: Vec<Site> = made.collect();
-    let data = std::env::var_os("POINTMILL_TEST_DATA").map_or_else(|| repository("../shared/data"), Into::into);
-    let real: Vec<Site> = ["drive", "kitti04"].iter().filter_map(|name| Site::real(&data.join(name))).collect();
+    let real = real_sites();
     for site in synthetic.iter().chain(&real) {
         println!("# {}: {} cells, {} scans", site.name, site.grid.len(), site.scans.len());
     }
@@ -204,8 +218,7 @@ fn measure_rates() {
 #[ignore = "takes minutes; METRES and SCANS set how many"]
 fn measure_real_searches() {
     let (metres, scans) = (measure::of("METRES", 80) as f64, measure::of("SCANS", 4));
-    let data = std::env::var_os("POINTMILL_TEST_DATA").map_or_else(|| repository("../shared/data"), Into::into);
-    for site in ["drive", "kitti04"].iter().filter_map(|name| Site::real(&data.join(name))) {
+    for site in real_sites() {
         for k in 0..scans {
             let (scan, pose) = &site.scans[k * site.scans.len() / scans];
             let turn = Pose::from_xyzrpy([0.0, 0.0, 0.0, 0.0, 0.0, k as f64]).unwrap();
