@@ -87,6 +87,15 @@ impl Ready {
     }
 }
 
+/// Where candidates come from, with the matches of features.
+#[derive(Clone, Copy)]
+enum Evidence<'a> {
+    /// Of matches, so some must be left at the refined pose.
+    Features(&'a [Match]),
+    /// Also of a search, which needs none.
+    Search(&'a [Match]),
+}
+
 /// Measures parts of the work.
 struct Clock(Instant);
 
@@ -187,7 +196,7 @@ impl Target {
             for level in upright.targets() {
                 let mut next = out.clone();
                 let found = level.candidates(&source.surface, voxel)?;
-                self.conclude(&source, &found, None, &mut next, &mut clock)?;
+                self.conclude(&source, &found, Evidence::Search(&[]), &mut next, &mut clock)?;
                 out.timing = next.timing;
                 if out.candidates == 0 || next.verdict == Verdict::Found {
                     out = next;
@@ -206,7 +215,7 @@ impl Target {
         found.retain(|candidate| candidate.inliers >= FEWEST_INLIERS);
         out.capped = capped;
         let mut found = memory::collect(found.iter().map(|candidate| candidate.pose))?;
-        self.conclude(&source, &found, Some(&pairs), &mut out, &mut clock)?;
+        self.conclude(&source, &found, Evidence::Features(&pairs), &mut out, &mut clock)?;
         if out.verdict != Verdict::Found
             && source.has_shape()
             && target.has_shape()
@@ -215,7 +224,7 @@ impl Target {
             // What the features found stays a rival.
             memory::extend(&mut found, turned.candidates(&source.surface, voxel)?.into_iter())?;
             let mut next = out.clone();
-            self.conclude(&source, &found, None, &mut next, &mut clock)?;
+            self.conclude(&source, &found, Evidence::Search(&pairs), &mut next, &mut clock)?;
             out.timing = next.timing;
             if next.verdict == Verdict::Found {
                 out = next;
@@ -234,13 +243,12 @@ impl Target {
         Ok(self.turned.get().and_then(Option::as_ref))
     }
 
-    /// Judges the best of the candidates, if there are any: those of features with the matches, those
-    /// of a search without.
+    /// Judges the best of the candidates, if there are any.
     fn conclude(
         &self,
         source: &Ready,
         found: &[Rigid],
-        pairs: Option<&[Match]>,
+        evidence: Evidence<'_>,
         out: &mut Registered,
         clock: &mut Clock,
     ) -> Result<()> {
@@ -248,7 +256,7 @@ impl Target {
         let best = self.best(source, found)?;
         out.timing.search_ms += clock.lap();
         if let Some((best, margin)) = best {
-            self.judge(source, best, margin, pairs, out)?;
+            self.judge(source, best, margin, evidence, out)?;
             out.timing.refine_ms += clock.lap();
         }
         Ok(())
@@ -292,7 +300,7 @@ impl Target {
         source: &Ready,
         best: Checked,
         margin: f64,
-        pairs: Option<&[Match]>,
+        evidence: Evidence<'_>,
         out: &mut Registered,
     ) -> Result<()> {
         // Without a refinement nothing says in which directions the clouds slide. A pose that the
@@ -308,9 +316,11 @@ impl Target {
             }
         }
         let limit = (INLIER * self.params.voxel_size).powi(2);
-        (out.inliers, out.matches) = match pairs {
-            Some(pairs) => (pairs.iter().filter(|pair| residual(&last.pose, pair) <= limit).count(), pairs.len()),
-            None => (last.overlap[0].met, last.overlap[0].probes),
+        let (Evidence::Features(pairs) | Evidence::Search(pairs)) = evidence;
+        (out.inliers, out.matches) = if self.params.level {
+            (last.overlap[0].met, last.overlap[0].probes)
+        } else {
+            (pairs.iter().filter(|pair| residual(&last.pose, pair) <= limit).count(), pairs.len())
         };
         ([out.source_overlap, out.target_overlap], out.margin) = (last.overlap, margin);
         let [from, to] = [source, &self.ready].map(|side| side.surface.centre);
@@ -322,7 +332,7 @@ impl Target {
             Verdict::NotLevel
         } else if margin < LEAST_MARGIN || !determined {
             Verdict::Ambiguous
-        } else if out.inliers < FEWEST_REFINED {
+        } else if matches!(evidence, Evidence::Features(_)) && out.inliers < FEWEST_REFINED {
             Verdict::TooFewMatches
         } else {
             Verdict::Found
