@@ -14,6 +14,9 @@
 //!    in the other's part of the scene, how many meet a point there?
 //! 5. ICP refines the best.
 //!
+//! Where these end without an answer, and both clouds have a ground, they are turned upright by it,
+//! and the search below adds candidates to step 4.
+//!
 //! With [`level`](RegisterParams::level), candidates come from the search of
 //! [`registration::level`](super::level) instead of steps 1 to 3: points of the source above its
 //! ground are placed among normal distributions of the target, at the height of its ground, at each
@@ -33,6 +36,7 @@ mod evidence;
 #[cfg(test)]
 mod fixtures;
 mod gpu;
+mod ground;
 mod params;
 mod result;
 mod surface;

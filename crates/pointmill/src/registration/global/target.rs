@@ -12,6 +12,7 @@ use crate::{Argument, Device, Pose, Result, Rows, Stream, memory};
 use pointmill_core::registration::Match;
 use pointmill_core::registration::pose::residual;
 use pointmill_core::rigid::Rigid;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Points and voxels of a cloud at least.
@@ -53,6 +54,8 @@ pub struct Target {
     settler: Settler,
     refiner: Option<icp::Target>,
     upright: Option<Upright>,
+    /// As `upright`, turned by the ground: made once features do not suffice.
+    turned: OnceLock<Option<Upright>>,
 }
 
 /// A cloud made ready.
@@ -74,9 +77,23 @@ impl Ready {
         self.surface.usable < FEWEST_POINTS || self.surface.points.len() < FEWEST_POINTS
     }
 
+    /// Whether enough stands out of planes to say where a cloud is.
+    fn has_shape(&self) -> bool {
+        self.surface.rough.len() >= FEWEST_POINTS
+    }
+
     fn is_tilted(&self) -> bool {
         tilt::of_ground(&self.surface.normals).is_some_and(tilt::is_tilted)
     }
+}
+
+/// Where candidates come from, with the matches of features.
+#[derive(Clone, Copy)]
+enum Evidence<'a> {
+    /// Of matches, so some must be left at the refined pose.
+    Features(&'a [Match]),
+    /// Also of a search, which needs none.
+    Search(&'a [Match]),
 }
 
 /// Measures parts of the work.
@@ -137,7 +154,7 @@ impl Target {
                 .then(|| Upright::new(&ready.surface, params.voxel_size, device))
                 .transpose()?;
             let (refiner, stream) = (refiner.transpose()?, stream.clone());
-            Ok(Self { stream, params: params.clone(), ready, settler, refiner, upright })
+            Ok(Self { stream, params: params.clone(), ready, settler, refiner, upright, turned: OnceLock::new() })
         })
     }
 
@@ -179,7 +196,7 @@ impl Target {
             for level in upright.targets() {
                 let mut next = out.clone();
                 let found = level.candidates(&source.surface, voxel)?;
-                self.conclude(&source, &found, &[], &mut next, &mut clock)?;
+                self.conclude(&source, &found, Evidence::Search(&[]), &mut next, &mut clock)?;
                 out.timing = next.timing;
                 if out.candidates == 0 || next.verdict == Verdict::Found {
                     out = next;
@@ -197,9 +214,33 @@ impl Target {
         let (mut found, capped) = candidates(&self.stream, &pairs, &limits, source.view.middle)?;
         found.retain(|candidate| candidate.inliers >= FEWEST_INLIERS);
         out.capped = capped;
-        let found = memory::collect(found.iter().map(|candidate| candidate.pose))?;
-        self.conclude(&source, &found, &pairs, &mut out, &mut clock)?;
+        let mut found = memory::collect(found.iter().map(|candidate| candidate.pose))?;
+        self.conclude(&source, &found, Evidence::Features(&pairs), &mut out, &mut clock)?;
+        if out.verdict != Verdict::Found
+            && source.has_shape()
+            && target.has_shape()
+            && let Some(turned) = self.turned()?
+        {
+            // What the features found stays a rival.
+            memory::extend(&mut found, turned.candidates(&source.surface, voxel)?.into_iter())?;
+            let mut next = out.clone();
+            self.conclude(&source, &found, Evidence::Search(&pairs), &mut next, &mut clock)?;
+            out.timing = next.timing;
+            if next.verdict == Verdict::Found {
+                out = next;
+            }
+        }
         Ok(out)
+    }
+
+    /// The target turned upright by its ground, if it has some.
+    fn turned(&self) -> Result<Option<&Upright>> {
+        if self.turned.get().is_none() {
+            let made = Upright::turned(&self.ready.surface, self.params.voxel_size, &self.stream.device())?;
+            // Another thread may have been first, with the same bits.
+            let _ = self.turned.set(made);
+        }
+        Ok(self.turned.get().and_then(Option::as_ref))
     }
 
     /// Judges the best of the candidates, if there are any.
@@ -207,7 +248,7 @@ impl Target {
         &self,
         source: &Ready,
         found: &[Rigid],
-        pairs: &[Match],
+        evidence: Evidence<'_>,
         out: &mut Registered,
         clock: &mut Clock,
     ) -> Result<()> {
@@ -215,7 +256,7 @@ impl Target {
         let best = self.best(source, found)?;
         out.timing.search_ms += clock.lap();
         if let Some((best, margin)) = best {
-            self.judge(source, best, margin, pairs, out)?;
+            self.judge(source, best, margin, evidence, out)?;
             out.timing.refine_ms += clock.lap();
         }
         Ok(())
@@ -254,7 +295,14 @@ impl Target {
     }
 
     /// Refines the best candidate and judges it.
-    fn judge(&self, source: &Ready, best: Checked, margin: f64, pairs: &[Match], out: &mut Registered) -> Result<()> {
+    fn judge(
+        &self,
+        source: &Ready,
+        best: Checked,
+        margin: f64,
+        evidence: Evidence<'_>,
+        out: &mut Registered,
+    ) -> Result<()> {
         // Without a refinement nothing says in which directions the clouds slide. A pose that the
         // refinement leaves for a worse one is not determined.
         let (mut last, mut determined) = (best, self.refiner.is_none());
@@ -268,6 +316,7 @@ impl Target {
             }
         }
         let limit = (INLIER * self.params.voxel_size).powi(2);
+        let (Evidence::Features(pairs) | Evidence::Search(pairs)) = evidence;
         (out.inliers, out.matches) = if self.params.level {
             (last.overlap[0].met, last.overlap[0].probes)
         } else {
@@ -283,7 +332,7 @@ impl Target {
             Verdict::NotLevel
         } else if margin < LEAST_MARGIN || !determined {
             Verdict::Ambiguous
-        } else if out.inliers < FEWEST_REFINED {
+        } else if matches!(evidence, Evidence::Features(_)) && out.inliers < FEWEST_REFINED {
             Verdict::TooFewMatches
         } else {
             Verdict::Found

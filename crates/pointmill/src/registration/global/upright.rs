@@ -1,11 +1,12 @@
-//! Candidates for clouds that are both upright, by a search over x, y and yaw.
+//! Candidates for clouds that are both upright, or are turned so, by a search over x, y and yaw.
 
+use super::ground;
 use super::surface::Surface;
 use crate::ndt::{NdtParams, ndt_grid};
 use crate::registration::level::{LevelParams, LevelTarget, LevelTargetParams};
 use crate::{Argument, Device, Error, Result, Rows, memory};
 use pointmill_core::ndt::MAX_CELL;
-use pointmill_core::rigid::{Rigid, wide};
+use pointmill_core::rigid::{Rigid, subtract, wide};
 
 /// Voxels along the edge of a cell of normal distributions.
 const CELL: f64 = 6.0;
@@ -20,10 +21,15 @@ const MOST: usize = 16;
 /// Candidates are apart by so many voxels, or radians.
 const APART: (f64, f64) = (6.0, 0.12);
 
+/// Without known heights, sources are looked for up to so many voxels from the middle of the target.
+const WIDEST: f64 = 500.0;
+
 /// A target in which upright sources are looked for.
 #[derive(Debug)]
 pub(super) struct Upright {
     targets: Vec<Heights>,
+    /// Turns the target upright.
+    turn: Rigid,
 }
 
 /// The same at certain heights.
@@ -31,6 +37,7 @@ pub(super) struct Upright {
 pub(super) struct Heights(LevelTarget);
 
 impl Upright {
+    /// Of a cloud that is upright, over its ground and at all heights.
     pub(super) fn new(surface: &Surface, voxel: f64, device: &Device) -> Result<Self> {
         let small = |e: Error| match e {
             Error::Argument { .. } => {
@@ -38,23 +45,49 @@ impl Upright {
             }
             other => other,
         };
+        let at = |ground| LevelTargetParams { ground, range: RANGE * voxel, ..LevelTargetParams::default() };
+        Self::made(surface, Rigid::IDENTITY, voxel, device, &[at(true), at(false)]).map_err(small)
+    }
+
+    /// Of a cloud that is turned upright by its ground, over that ground; none where it has none, or
+    /// is too wide for its voxels.
+    pub(super) fn turned(surface: &Surface, voxel: f64, device: &Device) -> Result<Option<Self>> {
+        let Some(turn) = turn(surface, voxel) else { return Ok(None) };
+        let most = WIDEST * voxel;
+        let region = Some([-most, -most, most, most]);
+        let at = LevelTargetParams { ground: true, range: RANGE * voxel, region, ..LevelTargetParams::default() };
+        match Self::made(surface, turn, voxel, device, &[at]) {
+            Ok(made) => Ok(Some(made)),
+            Err(Error::Argument { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn made(surface: &Surface, turn: Rigid, voxel: f64, device: &Device, at: &[LevelTargetParams]) -> Result<Self> {
         // A few points beyond all cells are no part of what is searched.
         let most = 0.5 * f64::from(MAX_CELL) * CELL * voxel;
         let near = |p: &&[f32; 3]| p.iter().all(|x| f64::from(x.abs()) < most);
+        let all = memory::collect(surface.points.iter().map(|p| turn.apply(wide(*p)).map(|x| x as f32)))?;
         let mut points = Vec::new();
-        surface.points.iter().filter(near).try_for_each(|p| memory::push(&mut points, *p))?;
-        let few = (surface.points.len() - points.len()) * FEW <= surface.points.len();
-        let points = if few { &points } else { &surface.points };
-        let cells = ndt_grid(&points[..], CELL * voxel, &NdtParams::default(), device).map_err(small)?;
-        let at = |ground| LevelTargetParams { ground, range: RANGE * voxel, ..LevelTargetParams::default() };
+        all.iter().filter(near).try_for_each(|p| memory::push(&mut points, *p))?;
+        let few = (all.len() - points.len()) * FEW <= all.len();
+        let cells = ndt_grid(if few { &points[..] } else { &all[..] }, CELL * voxel, &NdtParams::default(), device)?;
         let mut targets = Vec::new();
-        for target in [LevelTarget::over_nearest_ground(&cells, &at(true)), LevelTarget::new(&cells, &at(false))] {
-            let target = target.map_err(small)?;
+        for at in at {
+            let target =
+                if at.ground { LevelTarget::over_nearest_ground(&cells, at)? } else { LevelTarget::new(&cells, at)? };
             if !target.is_empty() {
                 memory::push(&mut targets, Heights(target))?;
             }
         }
-        Ok(Self { targets })
+        Ok(Self { targets, turn })
+    }
+
+    /// Where a source may be that its ground turns upright; none where it has no ground.
+    pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
+        let (Some(turn), Some(over)) = (turn(source, voxel), self.targets.first()) else { return Ok(Vec::new()) };
+        let back = self.turn.inverse();
+        memory::collect(over.turned(source, &turn, voxel)?.iter().map(|place| back.after(&place.after(&turn))))
     }
 
     /// The heights to search, one after the other until the pose is found: first those of the ground,
@@ -67,8 +100,13 @@ impl Upright {
 impl Heights {
     /// The best places of a source, the best first.
     pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
-        let middle = middle(&source.together()?);
-        let about = memory::collect(source.points.iter().map(|p| [0, 1, 2].map(|k| f64::from(p[k]) - middle[k])))?;
+        self.turned(source, &Rigid::IDENTITY, voxel)
+    }
+
+    /// The best places of a source that is turned first.
+    fn turned(&self, source: &Surface, turn: &Rigid, voxel: f64) -> Result<Vec<Rigid>> {
+        let middle = turn.apply(middle(&source.together()?));
+        let about = memory::collect(source.points.iter().map(|p| subtract(turn.apply(wide(*p)), middle)))?;
         let search = LevelParams {
             turn: TURN,
             candidates: MOST,
@@ -80,6 +118,11 @@ impl Heights {
         let back = middle.map(|x| -x);
         memory::collect(found.candidates.iter().map(|place| *place.target_from_source.about(back, [0.0; 3]).rigid()))
     }
+}
+
+/// Turns a cloud upright by its ground; none where it has none.
+fn turn(surface: &Surface, voxel: f64) -> Option<Rigid> {
+    ground::upright(surface, voxel).map(|rotation| Rigid { rotation, translation: [0.0; 3] })
 }
 
 /// The mean of points; the origin of none.

@@ -1,5 +1,7 @@
 //! Scenes that are found, and clouds that have no answer.
 
+mod real;
+mod turned;
 mod upright;
 
 use super::{Refine, RegisterParams, Registered, Target, Timing, Verdict, register};
