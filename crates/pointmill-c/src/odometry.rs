@@ -23,6 +23,8 @@ pub enum pointmill_sweep_status {
     POINTMILL_SWEEP_REPEATED = 4,
     POINTMILL_SWEEP_TOO_FEW_POINTS = 5,
     POINTMILL_SWEEP_LOST = 6,
+    POINTMILL_SWEEP_RECOVERED = 7,
+    POINTMILL_SWEEP_AMBIGUOUS = 8,
 }
 
 /// Parameters of odometry.
@@ -31,7 +33,8 @@ pub enum pointmill_sweep_status {
 pub struct pointmill_odometry_params {
     /// sizeof(pointmill_odometry_params)
     pub struct_size: usize,
-    /// Edge of a voxel of the map in metres; default 1.
+    /// Edge of a voxel of the map in metres; default 0: the largest up to 1 m that leaves the
+    /// first sweep enough voxels.
     pub voxel_size: f64,
     /// Nearer points are left out; default 1 m.
     pub min_range: f64,
@@ -45,7 +48,7 @@ pub struct pointmill_odometry_params {
     pub deskew: u32,
     /// Width of the weights in metres; default 0.1.
     pub robust_width: f64,
-    /// Most steps of an alignment; default 50.
+    /// Most steps of an alignment; default 500.
     pub max_iterations: u64,
 }
 
@@ -83,6 +86,10 @@ pub struct pointmill_step {
     pub rank: u64,
     /// Points of the map.
     pub map_points: u64,
+    /// The share of the aligned points that the map explains; 0 where there was no alignment.
+    pub explained: f64,
+    /// Edge in metres of the voxels of the map.
+    pub voxel_size: f64,
 }
 structs!(pointmill_odometry_params, pointmill_step);
 
@@ -91,7 +98,7 @@ impl pointmill_odometry_params {
         let p = OdometryParams::default();
         Self {
             struct_size: size_of::<Self>(),
-            voxel_size: p.voxel_size,
+            voxel_size: p.voxel_size.unwrap_or(0.0),
             min_range: p.min_range,
             max_range: p.max_range,
             max_points_per_voxel: p.max_points_per_voxel as u64,
@@ -104,7 +111,7 @@ impl pointmill_odometry_params {
 
     fn params(&self) -> Result<OdometryParams> {
         Ok(OdometryParams {
-            voxel_size: self.voxel_size,
+            voxel_size: Some(self.voxel_size).filter(|size| *size != 0.0),
             min_range: self.min_range,
             max_range: self.max_range,
             max_points_per_voxel: self.max_points_per_voxel as usize,
@@ -137,6 +144,8 @@ impl pointmill_step {
             iterations: or_0(found.iterations),
             rank: or_0(found.rank),
             map_points: step.map_points as u64,
+            explained: step.explained.unwrap_or(0.0),
+            voxel_size: step.voxel_size,
         }
     }
 }

@@ -17,7 +17,8 @@ fn cloud(n: usize) -> PointCloud {
 #[test]
 fn odometry_tells_of_every_fault() {
     let (stream, sweeps) = (Device::twin().stream().unwrap(), [cloud(300), cloud(400), cloud(500)]);
-    let params = OdometryParams { voxel_size: 4.0, min_range: 0.5, max_iterations: 2, ..OdometryParams::default() };
+    let params =
+        OdometryParams { voxel_size: Some(4.0), min_range: 0.5, max_iterations: 2, ..OdometryParams::default() };
     let push =
         |odometry: &mut Odometry, sweep: &PointCloud| odometry.push(sweep, None).map(|step| step.world_from_sensor);
     let mut odometry = Odometry::new(&stream, &params).unwrap();

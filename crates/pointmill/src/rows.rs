@@ -239,7 +239,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Gives checked points to `work` in host memory: those of a GPU are copied.
-    pub(crate) fn on_host<R>(&self, work: impl FnOnce(&Rows<'_>) -> Result<R>) -> Result<R> {
+    #[doc(hidden)]
+    pub fn on_host<R>(&self, work: impl FnOnce(&Rows<'_>) -> Result<R>) -> Result<R> {
         fn read<E: Element>(address: u64, stream: &Stream, len: usize) -> Result<Vec<E>> {
             // SAFETY: [`Rows::on_device`] borrows a buffer of so many values at this address.
             unsafe { Buffer::<E>::from_raw_cuda(stream, address, len) }?.read(len)

@@ -44,8 +44,9 @@ pub(crate) static STEP: Class = Class::new(
 ///
 /// Parameters
 /// ----------
-/// voxel_size : float
-///     Edge of a voxel of the map in metres.
+/// voxel_size : float, optional
+///     Edge of a voxel of the map in metres; by default the largest up to 1 m that leaves the first
+///     sweep enough voxels. :attr:`OdometryStep.voxel_size` tells it.
 /// min_range, max_range : float
 ///     Points nearer to the sensor or farther from it than these metres are left out.
 /// max_points_per_voxel : int
@@ -57,7 +58,7 @@ pub(crate) static STEP: Class = Class::new(
 /// deskew : bool
 ///     Whether motion within a sweep is taken out where points have times.
 /// max_iterations : int
-///     Most steps of an alignment.
+///     Most steps of an alignment: a limit for those that do not converge.
 /// keep_map : bool
 ///     Whether :meth:`map` returns the points that left the map too.
 ///
@@ -98,8 +99,8 @@ impl State {
 impl Odometry {
     #[new]
     #[pyo3(signature = (**params),
-        text_signature = "(*, voxel_size=1.0, min_range=1.0, max_range=100.0, max_points_per_voxel=20, \
-        metric=\"point-to-plane\", robust_width=0.1, deskew=True, max_iterations=50, keep_map=False)")]
+        text_signature = "(*, voxel_size=None, min_range=1.0, max_range=100.0, max_points_per_voxel=20, \
+        metric=\"point-to-plane\", robust_width=0.1, deskew=True, max_iterations=500, keep_map=False)")]
     fn new(params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let params = library::OdometryParams::default().with("Odometry.__new__", params)?;
         params.validate().or_raise(NAMES)?;
@@ -176,7 +177,8 @@ impl Odometry {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let size = self.0.with(py, |state| state.params.voxel_size);
+        let size = self.0.with(py, |state| state.params.voxel_size.or_else(|| state.made.as_ref()?.1.voxel_size()));
+        let size = size.map_or_else(|| "None".to_owned(), |size| size.to_string());
         format!("Odometry({} sweeps, voxel_size={size})", self.__len__(py))
     }
 }

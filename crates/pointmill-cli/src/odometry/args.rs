@@ -8,11 +8,27 @@ use pointmill_data::poses::Deskew;
 use pointmill_data::runs::TrajectoryFormat;
 use pointmill_slam::odometry::OdometryParams;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// The metrics of the library, by their names.
 fn metrics() -> impl TypedValueParser<Value = Metric> {
     let names = OdometryParams::METRICS.iter().map(|metric| metric.as_str());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Metric>())
+}
+
+/// Metres, or none for `auto`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VoxelSize(pub(crate) Option<f64>);
+
+impl FromStr for VoxelSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self(None)),
+            text => text.parse().map(|size| Self(Some(size))).map_err(|_| "expected metres > 0 or auto".into()),
+        }
+    }
 }
 
 /// `pointmill odometry`
@@ -41,10 +57,10 @@ pub(crate) struct OdometryArgs {
     /// us or ns; docs/files.md lists the names
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,
-    /// Edge of a voxel of the map in metres
-    #[arg(long, alias = "voxel", value_name = "M", default_value_t = OdometryParams::default().voxel_size)]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) voxel_size: f64,
+    /// Edge of a voxel of the map in metres; auto takes the largest up to 1 m that leaves the first
+    /// sweep enough voxels
+    #[arg(long, alias = "voxel", value_name = "M|auto", default_value = "auto", allow_negative_numbers = true)]
+    pub(crate) voxel_size: VoxelSize,
     /// Ignore points farther from the sensor than this, in metres
     #[arg(long, value_name = "M", default_value_t = OdometryParams::default().max_range, allow_negative_numbers = true)]
     pub(crate) max_range: f64,
@@ -54,6 +70,9 @@ pub(crate) struct OdometryArgs {
     /// Error metric to minimize
     #[arg(long, default_value = "point-to-plane", value_parser = metrics())]
     pub(crate) metric: Metric,
+    /// Most steps of an alignment: a limit for sweeps whose alignment does not converge
+    #[arg(long, value_name = "N", default_value_t = OdometryParams::default().max_iterations)]
+    pub(crate) max_iterations: usize,
     /// Write the points of the map of the whole drive
     #[arg(long, alias = "map", value_name = "MAP.ply|.pcd|.npz")]
     pub(crate) map_out: Option<PathBuf>,
@@ -80,7 +99,8 @@ impl OdometryArgs {
     /// The parameters of the library.
     pub(crate) fn params(&self) -> OdometryParams {
         OdometryParams {
-            voxel_size: self.voxel_size,
+            voxel_size: self.voxel_size.0,
+            max_iterations: self.max_iterations,
             min_range: self.min_range,
             max_range: self.max_range,
             metric: self.metric,

@@ -100,6 +100,8 @@ impl Command for Run<'_> {
         interrupt::check()?;
         totals.length = run.trajectory().length();
         totals.statuses = run.statuses();
+        totals.unsure = run.unsure().to_string();
+        totals.voxel_size = run.voxel_size();
         totals.times = run.times_column().cloned();
         totals.untracked = run.untracked().map(Into::into);
         files::write_all(self.args, &run, scans, self.inputs.origin(), totals)?;
@@ -110,7 +112,9 @@ impl Command for Run<'_> {
         let of = &summary.of;
         let sweeps = counted(summary.counts.done, "sweep");
         let on = format!("{}{}", summary.run.device_name(), percentiles(summary.ms.as_ref()));
-        let mut lines = vec![format!("{sweeps}, {:.1} m on {on}", of.length), of.statuses.to_string()];
+        let voxels = of.voxel_size.map_or_else(String::new, |size| format!(", voxels of {size} m"));
+        let mut lines = vec![format!("{sweeps}, {:.1} m on {on}{voxels}", of.length), of.statuses.to_string()];
+        lines.extend((!of.unsure.is_empty()).then(|| format!("unsure: {}", of.unsure)));
         lines.extend(PosesSoFar::line(summary.out.as_deref(), summary.counts, Self::INPUT));
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
         lines.extend(written("map", of.map.as_deref()));

@@ -47,7 +47,8 @@ pub(super) fn write_all(
     }
     if let Some(path) = &args.visualize {
         let way = format!("{}, {:.1} m", counted(trajectory.poses().len(), "sweep"), totals.length);
-        let map = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel_size);
+        let voxels = run.voxel_size().map_or_else(String::new, |size| format!(", voxels of {size} m"));
+        let map = format!("{} points{voxels}", grouped(points.len()));
         scans.draw(path, &points, trajectory.poses(), &format!("{}; {map}", titled(&way, origin)))?;
     }
     totals.map_points = Some(points.len());

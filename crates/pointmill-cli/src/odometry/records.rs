@@ -31,8 +31,13 @@ pub(crate) struct Row {
 pub(crate) struct Totals {
     /// Metres along all poses.
     pub(super) length: f64,
+    /// Edge in metres of the voxels of the map; null if no sweep had a point in range.
+    pub(super) voxel_size: Option<f64>,
     /// How many sweeps have each status.
     pub(super) statuses: SweepStatuses,
+    /// The sweeps whose pose is not sure, by their numbers from 0: `12-40, 77`; empty if there is
+    /// none.
+    pub(super) unsure: String,
     /// The column of times that was found; null if there is none that can be used.
     pub(super) times: Option<TimesColumn>,
     /// SHA-256 of the file of poses; null if none was written.

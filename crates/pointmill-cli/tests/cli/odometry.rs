@@ -468,7 +468,10 @@ fn a_drive_of_which_no_sweep_is_tracked_ends_with_no() {
         ("zeros", "are farther than --max-range 100 m, "),
         ("km", "3 too-few-points; km/0.ply: too few points: all points are nearer than --min-range 1 m"),
         ("nan", "3 too-few-points; nan/0.ply: too few points: all points are NaN"),
-        ("away", "1 started, 2 lost; away/1.ply: too few points have a neighbour in the map"),
+        (
+            "away",
+            "1 started, 2 lost; away/1.ply: the map explains too little of it, here and where the sensor was before",
+        ),
     ] {
         let ended = run(at, &format!("odometry {args} --out poses.txt --json")).expect(6);
         assert!(ended.err.contains("no sweep was tracked: ") && ended.err.contains(told), "{args}: {}", ended.err);

@@ -7,6 +7,7 @@ mod odometry;
 mod statuses;
 mod times;
 mod trajectory;
+mod unsure;
 mod untracked;
 
 pub use localize::LocalizeRun;
@@ -14,6 +15,7 @@ pub use odometry::{OdometryRun, pose_stamp_ns};
 pub use statuses::{FixStatuses, SweepStatuses};
 pub use times::TimesColumn;
 pub use trajectory::{Added, Trajectory, TrajectoryFormat, sha256};
+pub use unsure::Unsure;
 
 use crate::{DataError, is_of_input};
 use pointmill::{Error, PointCloud, Rows};

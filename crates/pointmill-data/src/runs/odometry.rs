@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::times::{SweepTimes, TimesColumn};
+use super::unsure::Unsure;
 use super::{RunStep, SweepStatuses, Trajectory, push_or_skip, untracked};
 use crate::inputs::{Inputs, Source};
 use crate::poses::{Deskew, moment_ns};
@@ -17,6 +18,7 @@ pub struct OdometryRun {
     clock: Clock,
     times: SweepTimes,
     statuses: SweepStatuses,
+    unsure: Unsure,
     /// Why the first sweep that was not tracked was not.
     untracked: Option<String>,
     /// What the map is about.
@@ -40,6 +42,7 @@ impl OdometryRun {
             clock: Clock::default(),
             times: SweepTimes::new(deskew, params.deskew),
             statuses: SweepStatuses::default(),
+            unsure: Unsure::default(),
             untracked: None,
             origin: inputs.origin(),
         })
@@ -90,10 +93,12 @@ impl OdometryRun {
         }
         if let Ok(scan) = &scan {
             self.statuses.count(step.status);
+            let sure = [SweepStatus::Started, SweepStatus::Tracked, SweepStatus::Recovered, SweepStatus::Repeated];
+            self.unsure.note(self.trajectory.poses().len() - 1, sure.contains(&step.status));
             if let Some(reason) = untracked::reason(step.status, &scan.cloud, self.odometry.params(), observer) {
                 match step.status {
                     SweepStatus::TooFewPoints => warnings.push(format!("{reason}; using the predicted pose")),
-                    SweepStatus::Lost => warnings.push(format!("lost: {reason}; using the predicted pose")),
+                    SweepStatus::Lost => warnings.push(format!("lost: {reason}; using the pose of the sweep before")),
                     _ => {}
                 }
                 self.untracked.get_or_insert_with(|| format!("{name}: {reason}"));
@@ -114,6 +119,16 @@ impl OdometryRun {
     /// The poses so far.
     pub const fn trajectory(&self) -> &Trajectory {
         &self.trajectory
+    }
+
+    /// Edge in metres of the voxels of the map; none if no sweep had a point in range.
+    pub fn voxel_size(&self) -> Option<f64> {
+        self.odometry.voxel_size()
+    }
+
+    /// The sweeps whose pose is not sure.
+    pub const fn unsure(&self) -> &Unsure {
+        &self.unsure
     }
 
     /// How many sweeps that were read have each status.

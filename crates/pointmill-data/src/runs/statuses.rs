@@ -20,8 +20,12 @@ pub struct SweepStatuses {
     pub repeated: usize,
     /// Too few points.
     pub too_few_points: usize,
-    /// Too few points have a neighbour in the map.
+    /// The map explains too little.
     pub lost: usize,
+    /// Found again in the map.
+    pub recovered: usize,
+    /// The map explains as much at another place.
+    pub ambiguous: usize,
 }
 
 impl SweepStatuses {
@@ -34,6 +38,8 @@ impl SweepStatuses {
             SweepStatus::NotConverged => &mut self.not_converged,
             SweepStatus::Repeated => &mut self.repeated,
             SweepStatus::TooFewPoints => &mut self.too_few_points,
+            SweepStatus::Recovered => &mut self.recovered,
+            SweepStatus::Ambiguous => &mut self.ambiguous,
             _ => &mut self.lost,
         };
         *count += 1;
@@ -43,8 +49,9 @@ impl SweepStatuses {
 /// The statuses that sweeps have: `1 started, 9 tracked`.
 impl std::fmt::Display for SweepStatuses {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { started, tracked, degenerate, not_converged, repeated, too_few_points, lost } = *self;
-        let all = [started, tracked, degenerate, not_converged, repeated, too_few_points, lost];
+        let Self { started, tracked, degenerate, not_converged, repeated, too_few_points, lost, recovered, ambiguous } =
+            *self;
+        let all = [started, tracked, degenerate, not_converged, repeated, too_few_points, lost, recovered, ambiguous];
         f.write_str(&listed(SweepStatus::NAMES, &all))
     }
 }

@@ -15,7 +15,8 @@ pub(super) fn reason(
         SweepStatus::TooFewPoints => return Some(too_few(cloud, params, observer)),
         SweepStatus::Degenerate => "its surfaces do not determine all directions",
         SweepStatus::NotConverged => "the last step of the alignment was not short",
-        SweepStatus::Lost => "too few points have a neighbour in the map",
+        SweepStatus::Lost => "the map explains too little of it, here and where the sensor was before",
+        SweepStatus::Ambiguous => "the map explains as much of it at another place",
         _ => return None,
     };
     Some(reason.into())

@@ -7,6 +7,7 @@ use crate::prim::sum::{TREE, write_tree};
 use pointmill_core::icp::pairs::{Linearization, STEP_TERMS};
 use pointmill_core::linear::Square;
 use pointmill_core::odometry::motion::Motion;
+use pointmill_core::odometry::order::place_of;
 use pointmill_core::{
     odometry::{
         pairs::{by_plane, by_point, seen},
@@ -52,7 +53,7 @@ pub struct PlaceArgs {
     pub n: u32,
     /// How they move.
     pub deskew: Deskew,
-    /// Where they are then, each followed by a zero.
+    /// Where they are then, each followed by a zero, in the order of [`place_of`].
     pub placed: *mut [f64; 4],
     /// Sums of trees.
     pub sums: *mut [f64; PLACE_TERMS],
@@ -66,7 +67,7 @@ kernel! {
         let mut terms = [0.0; PLACE_TERMS];
         if i < a.n {
             let p = a.deskew.apply(*a.keys.add(i as usize));
-            *a.placed.add(i as usize) = [p[0], p[1], p[2], 0.0];
+            *a.placed.add(place_of(i, a.n) as usize) = [p[0], p[1], p[2], 0.0];
             terms = [p[0], p[1], p[2], dot(p, p)];
         }
         write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));

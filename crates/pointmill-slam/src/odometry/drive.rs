@@ -2,11 +2,14 @@
 
 use super::clock::{Clock, Reading};
 use super::cpu::OnHost;
-use super::engine::{Engine, Which};
+use super::engine::{Engine, Which, taken};
 use super::gpu::OnDevice;
 use super::params::OdometryParams;
+use super::recover::{Sought, Way};
 use super::register::SweepFit;
-use super::rounds::{Rounds, apart};
+use super::rounds::{Aligned, Rounds};
+use super::scale::voxel_size_of;
+use super::search::Explained;
 use super::step::{Step, StepTiming, SweepStatus};
 use crate::sampling::Sampled;
 use pointmill::device::Stream;
@@ -25,6 +28,12 @@ const FIRST_ERROR: f64 = 1.0;
 const LEAST_ERROR: f64 = 0.5;
 /// What is expected falls to this part with each prediction that was better.
 const CALM: f64 = 0.8;
+/// What the map explains of sweeps is a mean in which the last one has this weight.
+const LAST: f64 = 0.2;
+/// A sweep is lost if the map explains less than this part of that mean.
+const LOST: f64 = 0.45;
+/// Of motion that is not seen this part is left a sweep later.
+const FADES: f64 = 0.9;
 /// The map is trimmed after the sensor moved by this part of the radius.
 const TRIM_EVERY: f64 = 0.05;
 
@@ -35,11 +44,17 @@ const TRIM_EVERY: f64 = 0.05;
 pub struct Odometry {
     stream: Stream,
     params: OdometryParams,
-    engine: Box<dyn Engine>,
+    /// None before a sweep has said which voxels suit.
+    engine: Option<Box<dyn Engine>>,
+    /// Edge of the voxels of the map; zero before it is known.
+    voxel_size: f64,
     clock: Clock,
     last: Option<Last>,
-    /// How far in metres the next prediction is expected to be off.
+    /// How far in voxels the next prediction is expected to be off.
     expected_error: f64,
+    /// What the map explained of the last sweeps.
+    explained: Option<Explained>,
+    way: Way,
     /// Where the sensor was when the map was trimmed.
     trimmed_at: Option<[f64; 3]>,
     /// What is subtracted from the points of all sweeps: where the first one is, if that is far from
@@ -68,22 +83,35 @@ impl Odometry {
     /// Parameters out of range; out of memory, a lost device.
     pub fn new(stream: &Stream, params: &OdometryParams) -> Result<Self> {
         params.validate()?;
-        let engine: Box<dyn Engine> = match stream.device().is_cpu() {
-            true => Box::new(OnHost::new(params)),
-            false => Box::new(OnDevice::new(stream, params)?),
-        };
-        Ok(Self {
+        let mut odometry = Self {
             stream: stream.clone(),
             params: params.clone(),
-            engine,
+            engine: None,
+            voxel_size: 0.0,
             clock: Clock::default(),
             last: None,
-            expected_error: FIRST_ERROR * params.voxel_size,
+            expected_error: FIRST_ERROR,
+            explained: None,
+            way: Way::default(),
             trimmed_at: None,
             middle: None,
             pushed: 0,
             whole: true,
-        })
+        };
+        if let Some(voxel_size) = params.voxel_size {
+            odometry.begin(voxel_size)?;
+        }
+        Ok(odometry)
+    }
+
+    /// Makes the map ready for voxels of a size.
+    fn begin(&mut self, voxel_size: f64) -> Result<()> {
+        self.voxel_size = voxel_size;
+        self.engine = Some(match self.stream.device().is_cpu() {
+            true => Box::new(OnHost::new(&self.params, voxel_size)),
+            false => Box::new(OnDevice::new(&self.stream, &self.params, voxel_size)?),
+        });
+        Ok(())
     }
 
     /// Takes the next sweep, `[N, columns]` of `f32` or `f64` with x, y, z first, and the time of
@@ -121,7 +149,7 @@ impl Odometry {
     /// # Errors
     /// Out of memory.
     pub fn map(&self) -> Result<Vec<[f64; 3]>> {
-        let mut points = self.engine.all()?;
+        let mut points = self.engine.as_ref().map_or_else(|| Ok(Vec::new()), |engine| engine.all())?;
         if let Some(middle) = self.middle.filter(|middle| *middle != [0.0; 3]) {
             points.iter_mut().for_each(|p| *p = add(*p, middle));
         }
@@ -138,6 +166,12 @@ impl Odometry {
         self.pushed == 0
     }
 
+    /// Edge in metres of the voxels of the map: the parameter, or what the first sweep with points
+    /// in range gave. None before that.
+    pub fn voxel_size(&self) -> Option<f64> {
+        self.engine.as_ref().map(|_| self.voxel_size)
+    }
+
     /// The parameters.
     pub const fn params(&self) -> &OdometryParams {
         &self.params
@@ -149,7 +183,18 @@ impl Odometry {
             Some(middle) => middle,
             None => pivot_of(&points, [0.0; 3], self.params.max_range)?,
         };
-        let sweep = self.engine.sample(&points.relative_to(middle), times)?;
+        let seen = points.relative_to(middle);
+        if self.engine.is_none() {
+            // Without a point in range the next sweep says it.
+            let range = [self.params.min_range, self.params.max_range];
+            if let Some(voxel_size) = voxel_size_of(&seen, range)? {
+                self.begin(voxel_size)?;
+            }
+        }
+        let sweep = match &mut self.engine {
+            Some(engine) => engine.sample(&seen, times)?,
+            None => Sampled::default(),
+        };
         if sweep.usable > 0 {
             self.middle = Some(middle);
         }
@@ -157,14 +202,14 @@ impl Odometry {
         self.whole = false;
         let reading = self.clock.read(sweep.times);
         let predicted = self.last.as_ref().map_or(Pose::IDENTITY, |last| last.after(reading.interval));
-        let expected_error = self.expected_error;
+        let expected_error = self.expected_error * self.voxel_size;
 
         let start = Instant::now();
-        let mut found = self.find(&sweep, &reading, predicted)?;
+        let mut found = self.find(&seen, &sweep, &reading, predicted)?;
         let align_ms = elapsed(start);
         let start = Instant::now();
         if let Some(motion) = found.enters {
-            self.engine.insert(Which::Last, motion, found.pose.rigid())?;
+            self.insert(motion, &found.pose)?;
             self.trim(found.pose.translation())?;
         }
         let back = middle.map(|x| -x);
@@ -172,7 +217,7 @@ impl Odometry {
         if let Some(of) = &mut found.registration {
             of.target_from_source = there(of.target_from_source);
         }
-        let [map_points, map_voxels] = self.engine.sizes()?;
+        let [map_points, map_voxels] = self.engine.as_mut().map_or(Ok([0; 2]), |engine| engine.sizes())?;
         self.pushed += 1;
         self.whole = true;
         Ok(Step {
@@ -186,8 +231,10 @@ impl Odometry {
             registration: found.registration,
             points: points.len(),
             usable: sweep.usable,
-            aligned: sweep.keypoints,
+            aligned: taken(&sweep),
+            explained: found.explained,
             expected_error,
+            voxel_size: self.voxel_size().unwrap_or(0.0),
             map_points,
             map_voxels,
             timing: StepTiming { sample_ms, align_ms, map_ms: elapsed(start) },
@@ -195,17 +242,23 @@ impl Odometry {
     }
 
     /// Where a sweep is, and whether it enters the map.
-    fn find(&mut self, sweep: &Sampled, reading: &Reading, predicted: Pose) -> Result<Found> {
+    fn find(&mut self, points: &Rows<'_>, sweep: &Sampled, reading: &Reading, predicted: Pose) -> Result<Found> {
         let moment = reading.moment.filter(|_| self.params.deskew);
-        if sweep.keypoints < MIN_KEYPOINTS {
-            self.last.iter_mut().for_each(|last| last.pose = predicted);
+        let engine = self.engine.as_mut().filter(|_| sweep.keypoints >= MIN_KEYPOINTS);
+        let Some(engine) = engine else {
+            if let Some(last) = &mut self.last {
+                last.pose = predicted;
+                last.twist = last.twist.map(|x| FADES * x);
+            }
             return Ok(Found::nowhere(SweepStatus::TooFewPoints, predicted));
-        }
+        };
+        let engine = &mut **engine;
         let Some(last) = self.last.as_mut() else {
             if moment.is_some() {
-                self.engine.keep_first()?;
+                engine.keep_first()?;
             }
             self.last = Some(Last { pose: Pose::IDENTITY, twist: [0.0; 6], mark: sweep.mark, first: moment });
+            self.way.follow(Pose::IDENTITY, self.voxel_size);
             let found = Found::nowhere(SweepStatus::Started, Pose::IDENTITY);
             return Ok(Found { enters: Some(None), ..found });
         };
@@ -214,29 +267,67 @@ impl Odometry {
         }
         last.mark = sweep.mark;
         let rounds = Rounds {
-            keypoints: sweep.keypoints,
+            keypoints: taken(sweep),
+            voxel_size: self.voxel_size,
             first: last.first.take(),
             moment,
             interval: reading.interval,
             before: last.pose,
             twist: last.twist,
             predicted,
-            error: self.expected_error,
+            error: self.expected_error * self.voxel_size,
+            expected: self.explained.map(|usual| usual.share),
         };
-        let Some((registration, twist)) = rounds.align(&mut *self.engine, &self.params)? else {
-            last.pose = predicted;
-            return Ok(Found::nowhere(SweepStatus::Lost, predicted));
-        };
+        let aligned = rounds.align(engine, &self.params)?;
+        if let Some(aligned) = aligned.filter(|aligned| !is_lost(self.explained, aligned.explained)) {
+            return Ok(self.take(aligned, sweep, moment, false));
+        }
+        let before = last.pose;
+        if let Some(expected) = self.explained {
+            let device = &self.stream.device();
+            let sought = Sought { points, keypoints: taken(sweep), voxel_size: self.voxel_size, device, expected };
+            if let Some(answer) = self.way.find(engine, &sought)? {
+                let rounds = Rounds { twist: [0.0; 6], before: answer.pose, predicted: answer.pose, ..rounds };
+                if let Some(aligned) = rounds.align_from(engine, &self.params, answer)? {
+                    return Ok(self.take(aligned, sweep, moment, true));
+                }
+            }
+        }
+        // The pose is held: a motion that goes on for ever leads away.
+        self.last = Some(Last { pose: before, twist: [0.0; 6], mark: sweep.mark, first: None });
+        Ok(Found::nowhere(SweepStatus::Lost, before))
+    }
+
+    /// Takes the place that a sweep was aligned to.
+    fn take(&mut self, aligned: Aligned, sweep: &Sampled, moment: Option<f64>, recovered: bool) -> Found {
+        let Aligned { registration, explained, ambiguous, twist, off } = aligned;
         let pose = registration.target_from_source;
-        self.update_threshold(apart(&predicted, &pose, self.params.max_range));
+        let twist = if recovered { [0.0; 6] } else { twist };
+        if !recovered {
+            let off = off / self.voxel_size;
+            self.expected_error = (CALM * self.expected_error).max(off).clamp(LEAST_ERROR, FIRST_ERROR);
+        }
+        let mean = |before: f64, now: f64| before + LAST * (now - before);
+        self.explained = Some(self.explained.map_or(explained, |before| Explained {
+            share: mean(before.share, explained.share),
+            sharp: mean(before.sharp, explained.sharp),
+        }));
+        self.way.follow(pose, self.voxel_size);
         self.last = Some(Last { pose, twist, mark: sweep.mark, first: None });
         let status = match registration.status {
             Status::Degenerate => SweepStatus::Degenerate,
             Status::MaxIterations => SweepStatus::NotConverged,
+            _ if recovered => SweepStatus::Recovered,
+            _ if ambiguous => SweepStatus::Ambiguous,
             _ => SweepStatus::Tracked,
         };
         let enters = Some(moment.map(|moment| Motion { twist, moment }));
-        Ok(Found { status, pose, registration: Some(registration), enters })
+        Found { status, pose, registration: Some(registration), explained: Some(explained.share), enters }
+    }
+
+    /// Adds the sweep to the map.
+    fn insert(&mut self, motion: Option<Motion>, pose: &Pose) -> Result<()> {
+        self.engine.as_mut().map_or(Ok(()), |engine| engine.insert(Which::Last, motion, pose.rigid()))
     }
 
     /// Takes away what is out of range of the sensor, if it moved far enough since that was done.
@@ -249,14 +340,13 @@ impl Odometry {
             return Ok(());
         }
         self.trimmed_at = Some(at);
-        self.engine.trim(at)
+        self.engine.as_mut().map_or(Ok(()), |engine| engine.trim(at))
     }
+}
 
-    /// Updates the error that is expected of the next prediction from how far the last one was off.
-    fn update_threshold(&mut self, metres: f64) {
-        let voxel = self.params.voxel_size;
-        self.expected_error = (CALM * self.expected_error).max(metres).clamp(LEAST_ERROR * voxel, FIRST_ERROR * voxel);
-    }
+/// Whether the map explains too little of a sweep, beside what it explained of those before.
+fn is_lost(usual: Option<Explained>, now: Explained) -> bool {
+    usual.is_some_and(|usual| now.sharp < LOST * usual.sharp)
 }
 
 impl Last {
@@ -272,13 +362,14 @@ struct Found {
     status: SweepStatus,
     pose: Pose,
     registration: Option<Registration<SweepFit>>,
+    explained: Option<f64>,
     /// Whether the map points enter the map, and the motion within the sweep, if it is taken out.
     enters: Option<Option<Motion>>,
 }
 
 impl Found {
     const fn nowhere(status: SweepStatus, pose: Pose) -> Self {
-        Self { status, pose, registration: None, enters: None }
+        Self { status, pose, registration: None, explained: None, enters: None }
     }
 }
 

@@ -11,7 +11,8 @@ use std::fmt;
 
 /// Holds the sweep and the map, and does what takes time. Each side gives the same bits.
 pub(super) trait Engine: fmt::Debug + Send + Sync {
-    /// Takes a sweep: its samples are for the map, its keypoints for the alignment.
+    /// Takes a sweep: its samples are for the map, its keypoints for the alignment; where these are
+    /// few, the samples are the keypoints.
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled>;
     /// Keeps the map points as those of the first sweep.
     fn keep_first(&mut self) -> Result<()>;
@@ -33,8 +34,23 @@ pub(super) trait Engine: fmt::Debug + Send + Sync {
     fn trim(&mut self, middle: [f64; 3]) -> Result<()>;
     /// The number of points and of voxels of the map.
     fn sizes(&mut self) -> Result<[usize; 2]>;
+    /// The points of the map that sweeps are aligned with, voxel by voxel.
+    fn near(&self) -> Result<Vec<[f64; 3]>>;
     /// The points of the map: those that left it, if they are kept, then voxel by voxel.
     fn all(&self) -> Result<Vec<[f64; 3]>>;
+}
+
+/// A sweep with fewer keypoints is aligned with its samples.
+const FEW: usize = 1000;
+
+/// Whether a sweep is aligned with its samples instead of its keypoints.
+pub(super) const fn takes_samples(sweep: &Sampled) -> bool {
+    sweep.keypoints < FEW
+}
+
+/// The number of points that a sweep is aligned with.
+pub(super) const fn taken(sweep: &Sampled) -> usize {
+    if takes_samples(sweep) { sweep.samples } else { sweep.keypoints }
 }
 
 /// Map points of which sweep.
@@ -54,6 +70,8 @@ pub(super) struct Linearize {
     pub(super) width: f64,
     /// Pairs are no farther apart than these metres.
     pub(super) within: f32,
+    /// So many keypoints, in the order of [`place_of`](pointmill_core::odometry::order::place_of).
+    pub(super) first: usize,
 }
 
 impl Linearize {

@@ -1,8 +1,10 @@
 //! Odometry: a trajectory from sweeps alone.
 //!
-//! [`Odometry::push`] takes one sweep after the other and returns the pose of the sensor. Each sweep is thinned out, aligned with a map of the sweeps before it, and added to the
-//! map. A pose comes with its doubt: a status, the number of directions that the surfaces
-//! determine, and a covariance.
+//! [`Odometry::push`] takes one sweep after the other and returns the pose of the sensor. Each sweep
+//! is thinned out, aligned with a map of the sweeps before it, and added to the map. A sweep that
+//! does not fit where the motion before takes it is looked for around, then where the sensor was
+//! before. A pose comes with its doubt: a status, the share of the points that the map explains, the
+//! number of directions that the surfaces determine, and a covariance.
 //!
 //! **Units and frames**: metres, radians, seconds. `world_from_sensor` takes points of the sensor's
 //! frame to the world, which is the sensor's frame at the first pose.
@@ -30,7 +32,7 @@
 //!         .map(|[x, y, z]| [x - moved, y, z])
 //!         .collect()
 //! };
-//! let params = OdometryParams { voxel_size: 0.5, min_range: 0.1, ..OdometryParams::default() };
+//! let params = OdometryParams { voxel_size: Some(0.5), min_range: 0.1, ..OdometryParams::default() };
 //! let mut odometry = Odometry::new(&Device::cpu().stream()?, &params)?;
 //! for i in 0..4 {
 //!     let step = odometry.push(Rows::from(&room(0.1 * i as f32)[..]), None)?;
@@ -47,8 +49,11 @@ mod engine;
 mod gpu;
 mod normal_equations;
 mod params;
+mod recover;
 mod register;
 mod rounds;
+mod scale;
+mod search;
 mod step;
 #[cfg(test)]
 mod tests;

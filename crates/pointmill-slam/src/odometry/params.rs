@@ -1,5 +1,6 @@
 //! Parameters of odometry, their limits, and their checks.
 
+use super::scale::SMALLEST;
 use crate::sampling::Sampling;
 use pointmill::icp::Metric;
 use pointmill::{Argument, Error, Result};
@@ -14,7 +15,7 @@ const MAP_SAMPLING: f64 = 0.5;
 ///
 /// ```
 /// use pointmill_slam::odometry::OdometryParams;
-/// let indoors = OdometryParams { voxel_size: 0.3, max_range: 30.0, min_range: 0.3, ..OdometryParams::default() };
+/// let indoors = OdometryParams { voxel_size: Some(0.3), max_range: 30.0, min_range: 0.3, ..OdometryParams::default() };
 /// indoors.validate()?;
 /// # Ok::<(), pointmill::Error>(())
 /// ```
@@ -24,8 +25,9 @@ const MAP_SAMPLING: f64 = 0.5;
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct OdometryParams {
     /// Edge in metres of the voxels of the map. The alignment looks for neighbours within one to
-    /// three of it. Default 1.
-    pub voxel_size: f64,
+    /// three of it. Default none: the largest up to 1 m with which the first sweep has 600
+    /// voxels, and 0.1 at least; [`Odometry::voxel_size`](super::Odometry::voxel_size) tells it.
+    pub voxel_size: Option<f64>,
     /// Points nearer to the sensor than these metres are left out. Default 1.
     pub min_range: f64,
     /// Points farther from the sensor than these metres are left out, and voxels farther from it
@@ -42,7 +44,7 @@ pub struct OdometryParams {
     pub robust_width: f64,
     /// Whether motion within a sweep is taken out where points have times. Default yes.
     pub deskew: bool,
-    /// Most steps of an alignment. Default 50.
+    /// Most steps of an alignment: a limit for those that do not converge. Default 500.
     pub max_iterations: usize,
     /// Whether points of voxels that leave the map are kept for
     /// [`Odometry::map`](super::Odometry::map). They are not aligned with. Default no.
@@ -52,14 +54,14 @@ pub struct OdometryParams {
 impl Default for OdometryParams {
     fn default() -> Self {
         Self {
-            voxel_size: 1.0,
+            voxel_size: None,
             min_range: 1.0,
             max_range: 100.0,
             max_points_per_voxel: 20,
             metric: Metric::PointToPlane,
             robust_width: 0.1,
             deskew: true,
-            max_iterations: 50,
+            max_iterations: 500,
             keep_map: false,
         }
     }
@@ -70,11 +72,11 @@ impl OdometryParams {
     pub const METRICS: &'static [Metric] = &[Metric::PointToPlane, Metric::PointToPoint];
 
     /// Which points of a sweep are used.
-    pub(super) const fn sampling(&self) -> Sampling {
+    pub(super) const fn sampling(&self, voxel_size: f64) -> Sampling {
         Sampling {
             range: [self.min_range, self.max_range],
-            cell_size: MAP_SAMPLING * self.voxel_size,
-            keypoint_cell_size: Some(self.voxel_size),
+            cell_size: MAP_SAMPLING * voxel_size,
+            keypoint_cell_size: Some(voxel_size),
         }
     }
 
@@ -87,12 +89,13 @@ impl OdometryParams {
             true => Ok(()),
             false => Err(Error::argument(argument, "finite metres > 0", x)),
         };
-        positive(Argument::VoxelSize, self.voxel_size)?;
+        let smallest = self.voxel_size.unwrap_or(SMALLEST);
+        positive(Argument::VoxelSize, smallest)?;
         positive(Argument::RobustWidth, self.robust_width)?;
         if !(self.min_range.is_finite() && self.min_range >= 0.0) {
             return Err(Error::argument(Argument::MinRange, "finite metres >= 0", self.min_range));
         }
-        self.sampling().validate()?;
+        self.sampling(smallest).validate()?;
         if !(1..=MAX_POINTS_PER_VOXEL).contains(&self.max_points_per_voxel) {
             let expected = format!("1 to {MAX_POINTS_PER_VOXEL}");
             return Err(Error::argument(Argument::MaxPointsPerVoxel, expected, self.max_points_per_voxel));

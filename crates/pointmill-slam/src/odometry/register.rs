@@ -3,6 +3,7 @@
 use super::engine::{Engine, Linearize};
 use super::normal_equations::{NormalEquations, product};
 use super::params::OdometryParams;
+use super::search::{Search, deviation};
 use pointmill::icp::{Metric, Observability};
 use pointmill::registration::{Registration, Status};
 use pointmill::{Pose, Result};
@@ -21,7 +22,7 @@ const MIN_PAIR_SHARE: f64 = 0.1;
 /// and more than that of [`MIN_CORRESPONDENCES`]. Cars in a tunnel have 0.009 to 0.029 along it
 /// with 2,000 firings, and up to 0.046 with 1,000. Streets have 0.064 and more, roads between
 /// meadows and loops 0.035 and more.
-const WEAK: f64 = 0.04;
+const WEAK: f64 = 0.08;
 /// From this share on it is determined, too, if the pairs pull the sweep back from `ASIDE` voxels
 /// aside, under a kernel of `ASIDE_WIDTH` voxels, and stiffer than `PULL` of their weight. Roads
 /// pull by 0.0045 and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours
@@ -34,6 +35,8 @@ const PULL: f64 = 0.0025;
 const MIN_CORRESPONDENCES: f64 = 6.0;
 /// Neighbours are looked for within this many times the expected error of the prediction.
 const REACH: f64 = 3.0;
+/// The map explains less where the share is less by so many standard deviations.
+const DEVIATIONS: f64 = 2.0;
 
 record! {
     /// What the alignment of a sweep reports beside the pose.
@@ -65,6 +68,8 @@ pub(super) struct Start {
     pub(super) keypoints: usize,
     pub(super) spread: Spread,
     pub(super) guess: Pose,
+    /// Edge of the voxels of the map.
+    pub(super) voxel_size: f64,
     /// How far in metres the guess is expected to be off.
     pub(super) error: f64,
     /// Where directions that are not determined are held.
@@ -77,28 +82,54 @@ pub(super) struct Start {
 /// Aligns the keypoints of a sweep with the map; `None` if too few of them have a neighbour.
 ///
 /// The observable directions are found at the end, as pairs are still wrong on the way there. If
-/// some are not observable, the sweep is aligned again from the prediction with these held.
+/// some are not observable, the sweep is aligned again from the prediction with these held. Where
+/// the map explains less of it there, they are determined after all.
 pub(super) fn register(
     engine: &mut dyn Engine,
     start: Start,
     params: &OdometryParams,
 ) -> Result<Option<Registration<SweepFit>>> {
-    let free = aligned(engine, start, params, &[])?;
+    let free = aligned(engine, start, params, Directions::Free)?;
     let Some(found) = &free else { return Ok(free) };
     let seen = &found.fit.observability;
     let held: Vec<[f64; 6]> = (0..6).filter(|k| !seen.observable[*k]).map(|k| seen.directions[k]).collect();
     if held.is_empty() {
         return Ok(free);
     }
-    aligned(engine, Start { guess: start.predicted, ..start }, params, &held)
+    let at_prediction = Start { guess: start.predicted, ..start };
+    let holding = aligned(engine, at_prediction, params, Directions::Held(&held))?;
+    let mut explained = |of: &Registration<SweepFit>| {
+        Search::new(engine, start.voxel_size, start.spread, start.keypoints).explained(&of.target_from_source)
+    };
+    let share = explained(found)?.share;
+    let less = share - DEVIATIONS * deviation(share, start.keypoints);
+    match &holding {
+        Some(holding) if explained(holding)?.share >= less => {}
+        _ => {
+            return aligned(engine, Start { guess: found.target_from_source, ..start }, params, Directions::Determined);
+        }
+    }
+    Ok(holding)
+}
+
+/// What an alignment takes the directions for.
+#[derive(Clone, Copy)]
+enum Directions<'a> {
+    /// Which are determined is found at its end.
+    Free,
+    /// These are not, and the sweep is held in them.
+    Held(&'a [[f64; 6]]),
+    /// All are determined that pairs observe.
+    Determined,
 }
 
 fn aligned(
     engine: &mut dyn Engine,
     start: Start,
     params: &OdometryParams,
-    held: &[[f64; 6]],
+    directions: Directions<'_>,
 ) -> Result<Option<Registration<SweepFit>>> {
+    let held = if let Directions::Held(held) = directions { held } else { &[] };
     let fewest = MIN_PAIRS.max(MIN_PAIR_SHARE * start.keypoints as f64);
     let mut pose = start.guess;
     let mut fine = false;
@@ -107,10 +138,11 @@ fn aligned(
         // Narrow weights would hold point-to-point where it is: along a surface the nearest point
         // is always near.
         let (width, within) = match fine && params.metric == Metric::PointToPlane {
-            true => (params.robust_width.min(start.error), reach.min(params.voxel_size)),
+            true => (params.robust_width.min(start.error), reach.min(start.voxel_size)),
             false => (start.error, reach),
         };
-        let request = Linearize { at: start.spread.at(*pose.rigid()), width, within: within as f32 };
+        let at = start.spread.at(*pose.rigid());
+        let request = Linearize { at, width, within: within as f32, first: start.keypoints };
         let equations = NormalEquations::new(request.at, engine.linearize(&request)?);
         if equations.terms[0] < fewest || equations.weight().is_nan() || equations.weight() <= 0.0 {
             return Ok(None);
@@ -126,9 +158,10 @@ fn aligned(
         if ended || iterations == params.max_iterations {
             let status = if ended { Status::StepBelow } else { Status::MaxIterations };
             let support = support(engine, &request, &equations, params.metric)?;
-            let observable = match held {
-                [] => determined(engine, &start, &equations, &support, params.voxel_size)?,
-                held => std::array::from_fn(|k| {
+            let observable = match directions {
+                Directions::Free => determined(engine, &start, &equations, &support)?,
+                Directions::Determined => std::array::from_fn(|k| equations.is_observable(k)),
+                Directions::Held(held) => std::array::from_fn(|k| {
                     held.iter().map(|direction| product(direction, &equations.directions[k]).powi(2)).sum::<f64>() < 0.5
                 }),
             };
@@ -159,13 +192,12 @@ fn determined(
     start: &Start,
     equations: &NormalEquations,
     support: &[f64; 6],
-    voxel_size: f64,
 ) -> Result<[bool; 6]> {
     let least_support = MIN_CORRESPONDENCES / equations.weight();
     let mut determined = std::array::from_fn(|k| support[k] > WEAK.max(least_support) && equations.is_observable(k));
     for k in (0..6).filter(|k| equations.is_observable(*k)) {
         if !determined[k] && support[k] > FAINT.max(least_support) {
-            determined[k] = pull(engine, start, equations, &equations.directions[k], voxel_size)? > PULL;
+            determined[k] = pull(engine, start, equations, &equations.directions[k])? > PULL;
         }
     }
     Ok(determined)
@@ -173,17 +205,13 @@ fn determined(
 
 /// How stiffly the pairs that are found on both sides of a pose, along a direction, pull the sweep
 /// back to it, by their weight.
-fn pull(
-    engine: &mut dyn Engine,
-    start: &Start,
-    equations: &NormalEquations,
-    direction: &[f64; 6],
-    voxel_size: f64,
-) -> Result<f64> {
+fn pull(engine: &mut dyn Engine, start: &Start, equations: &NormalEquations, direction: &[f64; 6]) -> Result<f64> {
+    let voxel_size = start.voxel_size;
     let (mut slopes, mut weights) = (0.0, 0.0);
     for aside in [ASIDE * voxel_size, -ASIDE * voxel_size] {
         let at = start.spread.at(equations.moved(&direction.map(|x| x * aside)));
-        let request = Linearize { at, width: ASIDE_WIDTH * voxel_size, within: voxel_size as f32 };
+        let (width, within) = (ASIDE_WIDTH * voxel_size, voxel_size as f32);
+        let request = Linearize { at, width, within, first: start.keypoints };
         let there = NormalEquations::new(at, engine.linearize(&request)?);
         slopes += there.slope(direction) / aside;
         weights += there.weight();

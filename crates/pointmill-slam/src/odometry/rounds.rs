@@ -4,11 +4,12 @@
 use super::engine::{Engine, Which, spread_of};
 use super::params::OdometryParams;
 use super::register::{Start, SweepFit, register};
+use super::search::{Answer, Explained, Search, apart, arm};
 use pointmill::registration::Registration;
 use pointmill::{Pose, Result};
+use pointmill_core::icp::spread::Spread;
 use pointmill_core::odometry::motion::Motion;
 use pointmill_core::rigid::Rigid;
-use pointmill_core::trig::sin_cos_f64;
 
 /// Alignments of a sweep with times, each with the motion that the one before found, all but the
 /// last coarse; of the second sweep also with the first sweep deskewed by it.
@@ -19,6 +20,8 @@ const ROUNDS: usize = 3;
 pub(super) struct Rounds {
     /// The number of keypoints.
     pub(super) keypoints: usize,
+    /// Edge of the voxels of the map.
+    pub(super) voxel_size: f64,
     /// The moment of the first sweep, if this is the second.
     pub(super) first: Option<f64>,
     /// The moment that the points are moved to, if they are.
@@ -31,44 +34,71 @@ pub(super) struct Rounds {
     pub(super) predicted: Pose,
     /// How far in metres the prediction is expected to be off.
     pub(super) error: f64,
+    /// The share of the last sweeps that the map explained.
+    pub(super) expected: Option<f64>,
+}
+
+/// Where a sweep was aligned to.
+#[derive(Debug)]
+pub(super) struct Aligned {
+    pub(super) registration: Registration<SweepFit>,
+    pub(super) explained: Explained,
+    /// Whether the map explains as much at another place.
+    pub(super) ambiguous: bool,
+    /// The motion a second that led there.
+    pub(super) twist: [f64; 6],
+    /// How far in metres the prediction was off.
+    pub(super) off: f64,
 }
 
 impl Rounds {
-    /// Aligns the sweep. Returns the motion a second that led to its pose, too; `None` if too few
-    /// points have a neighbour in the map.
-    pub(super) fn align(
+    /// Aligns the sweep; `None` if too few points have a neighbour in the map.
+    pub(super) fn align(&self, engine: &mut dyn Engine, params: &OdometryParams) -> Result<Option<Aligned>> {
+        let spread = self.place(engine, self.twist)?;
+        let mut search = Search::new(engine, self.voxel_size, spread, self.keypoints);
+        match search.around(&self.predicted, &self.before, self.expected)? {
+            Some(answer) => self.align_from(engine, params, answer),
+            None => Ok(None),
+        }
+    }
+
+    /// Aligns the sweep from a place that a search found.
+    pub(super) fn align_from(
         &self,
         engine: &mut dyn Engine,
         params: &OdometryParams,
-    ) -> Result<Option<(Registration<SweepFit>, [f64; 6])>> {
-        let &Self { keypoints, first, moment, predicted, error, .. } = self;
-        let (mut found, mut twist, mut guess) = (None, self.twist, predicted);
+        answer: Answer,
+    ) -> Result<Option<Aligned>> {
+        let &Self { keypoints, voxel_size, first, moment, predicted, error, .. } = self;
+        let (mut found, mut twist, mut guess) = (None, self.twist, answer.pose);
         let rounds = if moment.is_some() { ROUNDS } else { 1 };
         for round in 0..rounds {
             if let (Some(moment), true) = (first, round > 0) {
                 engine.clear()?;
                 engine.insert(Which::First, Some(Motion { twist, moment }), &Rigid::IDENTITY)?;
             }
-            let spread = spread_of(&engine.place(moment.map(|moment| Motion { twist, moment }))?, keypoints);
-            let start = Start { keypoints, spread, guess, error, predicted, coarse: round + 1 < rounds };
+            let spread = self.place(engine, twist)?;
+            let coarse = round + 1 < rounds;
+            let start = Start { keypoints, spread, guess, voxel_size, error, predicted, coarse };
             let Some(registration) = register(engine, start, params)? else { break };
             guess = registration.target_from_source;
             twist = self.motion_to(&guess);
-            found = Some((registration, twist));
+            found = Some((registration, spread));
         }
-        Ok(found)
+        let Some((registration, spread)) = found else { return Ok(None) };
+        let explained = Search::new(engine, voxel_size, spread, keypoints).explained(&guess)?;
+        let off = apart(&predicted, &guess, arm(&spread));
+        Ok(Some(Aligned { registration, explained, ambiguous: answer.ambiguous, twist, off }))
+    }
+
+    /// Moves the keypoints to where they are at the moment of the sweep, by a motion a second.
+    pub(super) fn place(&self, engine: &mut dyn Engine, twist: [f64; 6]) -> Result<Spread> {
+        let motion = self.moment.map(|moment| Motion { twist, moment });
+        Ok(spread_of(&engine.place(motion)?, self.keypoints))
     }
 
     /// The motion a second from the sweep before to a pose.
     fn motion_to(&self, pose: &Pose) -> [f64; 6] {
         self.before.inverse().compose(pose).log().map(|x| x / self.interval)
     }
-}
-
-/// How far in metres two poses are apart: the motion of a point at a range.
-pub(super) fn apart(a: &Pose, b: &Pose, range: f64) -> f64 {
-    let off = a.inverse().compose(b);
-    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let (sine, _) = sin_cos_f64(0.5 * norm(off.rotation_vector()));
-    norm(off.translation()) + 2.0 * range * sine
 }

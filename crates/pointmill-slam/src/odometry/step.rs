@@ -25,9 +25,15 @@ pub enum SweepStatus {
     /// Fewer than ten cells of a voxel's size have a point that is finite and in range. The pose is
     /// the prediction, and the map is left as it is.
     TooFewPoints,
-    /// Too few points have a neighbour in the map. The pose is the prediction, and the map is left
-    /// as it is.
+    /// The map explains too little of the sweep wherever it was looked for. The pose is that of the
+    /// sweep before, and the map is left as it is.
     Lost,
+    /// The sweep was found again in the map after sweeps that were lost, or that it does not
+    /// follow; it was added.
+    Recovered,
+    /// The sweep was aligned and added, but the map explains as much of it at another place, as
+    /// between walls with windows. Of the two the pose is the one nearer to the prediction.
+    Ambiguous,
 }
 
 names!(SweepStatus {
@@ -38,6 +44,8 @@ names!(SweepStatus {
     Repeated = "repeated",
     TooFewPoints = "too-few-points",
     Lost = "lost",
+    Recovered = "recovered",
+    Ambiguous = "ambiguous",
 });
 
 record! {
@@ -98,8 +106,13 @@ record! {
         #[cfg_attr(feature = "serde", serde(flatten, serialize_with = "SweepAlignment::serialize_of"))]
         #[cfg_attr(feature = "schema", schemars(with = "SweepAlignment"))]
         pub registration: Option<Registration<SweepFit>>,
+        /// The share of the points taken for the alignment that are within 0.3 voxels of a point of
+        /// the map; null where there was no alignment.
+        pub explained: Option<f64>,
         /// Metres that the prediction was expected to be off.
         pub expected_error: f64,
+        /// Edge in metres of the voxels of the map; 0 before a sweep had a point in range.
+        pub voxel_size: f64,
         /// Points of the map after the sweep.
         pub map_points: usize,
         /// Voxels of the map after the sweep.

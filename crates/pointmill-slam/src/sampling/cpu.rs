@@ -70,7 +70,7 @@ impl HostSampler {
                 }
             }
         }
-        sampled.keypoints = self.keypoints.len();
+        (sampled.samples, sampled.keypoints) = (self.samples.len(), self.keypoints.len());
         Ok(sampled)
     }
     pub(super) fn samples(&self) -> Result<Vec<[f64; 3]>> {

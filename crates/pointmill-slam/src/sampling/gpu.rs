@@ -80,9 +80,9 @@ impl DeviceSampler {
             self.queue(points, times, sampling)?;
             self.head = self.on_device.read(1)?[0];
         }
-        let Head { usable, keys, mark, .. } = self.head;
+        let Head { usable, samples, keys, mark, .. } = self.head;
         let times = times.filter(|_| usable > 0).map(|_| self.head.span());
-        Ok(Sampled { keypoints: keys as usize, usable: usable as usize, times, mark })
+        Ok(Sampled { samples: samples as usize, keypoints: keys as usize, usable: usable as usize, times, mark })
     }
 
     /// Queues all work on a sweep that has points.

@@ -45,7 +45,8 @@ impl Sampling {
 /// What is known of a sweep that was sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sampled {
-    /// The number of keypoints.
+    /// The number of samples, and of keypoints.
+    pub(crate) samples: usize,
     pub(crate) keypoints: usize,
     /// Points that are finite, in range and have a finite time, if any has.
     pub(crate) usable: usize,

@@ -80,8 +80,17 @@ impl LocalMap {
 
     /// All points: those of voxels that were taken away, if they are kept, then voxel by voxel.
     pub(super) fn all(&self) -> Result<Vec<[f64; 3]>> {
+        self.after(self.left.as_deref().unwrap_or_default())
+    }
+
+    /// The points of all voxels.
+    pub(super) fn near(&self) -> Result<Vec<[f64; 3]>> {
+        self.after(&[])
+    }
+
+    /// Points, then those of all voxels.
+    fn after(&self, left: &[[f64; 3]]) -> Result<Vec<[f64; 3]>> {
         let mut all = Vec::new();
-        let left = self.left.as_deref().unwrap_or_default();
         memory::room(&mut all, left.len() + self.len)?;
         all.extend_from_slice(left);
         for (slot, voxel) in self.voxels.iter().enumerate() {

@@ -54,12 +54,12 @@ struct Work {
 }
 
 impl DeviceMap {
-    pub(super) fn new(stream: &Stream, params: &OdometryParams) -> Result<Self> {
+    pub(super) fn new(stream: &Stream, params: &OdometryParams, voxel_size: f64) -> Result<Self> {
         let mut on_device = stream.alloc(1)?;
         on_device.write(&[MapHead::default()])?;
         Ok(Self {
             stream: stream.clone(),
-            size: params.voxel_size,
+            size: voxel_size,
             cap: params.max_points_per_voxel as u32,
             seed: seed(),
             keys: stream.alloc(0)?,
@@ -190,6 +190,13 @@ impl DeviceMap {
     /// All points: those of voxels that were taken away, if they are kept, then voxel by voxel.
     pub(super) fn all(&self) -> Result<Vec<[f64; 3]>> {
         let mut all = memory::collect(self.left.as_deref().unwrap_or_default().iter().copied())?;
+        self.points_of(&mut all, |_| true)?;
+        Ok(all)
+    }
+
+    /// The points of all voxels.
+    pub(super) fn near(&self) -> Result<Vec<[f64; 3]>> {
+        let mut all = Vec::new();
         self.points_of(&mut all, |_| true)?;
         Ok(all)
     }

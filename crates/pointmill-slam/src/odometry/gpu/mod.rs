@@ -7,9 +7,9 @@
 
 mod map;
 
-use super::engine::{Engine, Linearize, SPREAD_TERMS, Which};
+use super::engine::{Engine, Linearize, SPREAD_TERMS, Which, taken, takes_samples};
 use super::params::OdometryParams;
-use crate::sampling::{DeviceSampler, Sampled};
+use crate::sampling::{DeviceSampler, Sampled, Sampling};
 use map::DeviceMap;
 use pointmill::device::{Buffer, Stream};
 use pointmill::icp::Metric;
@@ -28,8 +28,13 @@ use pointmill_kernels::simt::WARP;
 #[derive(Debug)]
 pub(super) struct OnDevice {
     stream: Stream,
-    params: OdometryParams,
+    sampling: Sampling,
+    plane: bool,
+    max_range: f64,
     sampler: DeviceSampler,
+    /// Whether the samples of the sweep are its keypoints, and how many these are.
+    takes_samples: bool,
+    taken: u32,
     /// The map points of the first sweep, until the second shows how the sensor moved.
     first: Buffer<kernels::Timed>,
     first_len: u32,
@@ -43,36 +48,30 @@ pub(super) struct OnDevice {
 }
 
 impl OnDevice {
-    pub(super) fn new(stream: &Stream, params: &OdometryParams) -> Result<Self> {
+    pub(super) fn new(stream: &Stream, params: &OdometryParams, voxel_size: f64) -> Result<Self> {
         Ok(Self {
             stream: stream.clone(),
-            params: params.clone(),
+            sampling: params.sampling(voxel_size),
+            plane: params.metric == Metric::PointToPlane,
+            max_range: params.max_range,
             sampler: DeviceSampler::new(stream)?,
+            takes_samples: false,
+            taken: 0,
             first: stream.alloc(0)?,
             first_len: 0,
             keypoints: stream.alloc(0)?,
             targets: stream.alloc(0)?,
             sums: stream.alloc(0)?,
-            map: DeviceMap::new(stream, params)?,
+            map: DeviceMap::new(stream, params, voxel_size)?,
         })
     }
 
-    /// The number of keypoints, and that of their trees.
-    const fn lengths(&self) -> (u32, u32) {
-        let n = self.sampler.head.keys;
-        (n, n.div_ceil(TREE))
-    }
-
-    /// Adds up the sums of trees.
-    fn total<const K: usize>(&self) -> Result<[f64; K]> {
-        let (_, trees) = self.lengths();
+    /// Adds up the sums of so many keypoints.
+    fn total<const K: usize>(&self, n: u32) -> Result<[f64; K]> {
+        let trees = n.div_ceil(TREE);
         let sums = self.sums.read(trees as usize * K)?;
         let (trees, _) = sums.as_chunks::<K>();
         Ok(fold(trees))
-    }
-
-    fn is_plane(&self) -> bool {
-        self.params.metric == Metric::PointToPlane
     }
 
     /// The pairs of the last linearization.
@@ -82,8 +81,8 @@ impl OnDevice {
             width: request.width,
             keys: self.keypoints.pointer(),
             targets: self.targets.pointer(),
-            n: self.sampler.head.keys,
-            plane: self.is_plane().into(),
+            n: request.first as u32,
+            plane: self.plane.into(),
             map: self.map.view(),
             sums: self.sums.pointer().cast(),
         }
@@ -92,11 +91,13 @@ impl OnDevice {
 
 impl Engine for OnDevice {
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled> {
-        let sampled = self.sampler.sample(points, times, &self.params.sampling())?;
-        let (n, trees) = self.lengths();
-        self.keypoints.reserve(n as usize)?;
-        self.targets.reserve(n as usize)?;
-        self.sums.reserve(trees as usize * STEP_TERMS)?;
+        let sampled = self.sampler.sample(points, times, &self.sampling)?;
+        self.takes_samples = takes_samples(&sampled);
+        self.taken = taken(&sampled) as u32;
+        let (n, trees) = (self.taken as usize, self.taken.div_ceil(TREE) as usize);
+        self.keypoints.reserve(n)?;
+        self.targets.reserve(n)?;
+        self.sums.reserve(trees * STEP_TERMS)?;
         Ok(sampled)
     }
 
@@ -112,21 +113,22 @@ impl Engine for OnDevice {
 
     fn place(&mut self, motion: Option<Motion>) -> Result<[f64; SPREAD_TERMS]> {
         const { assert!(SPREAD_TERMS == kernels::PLACE_TERMS) };
-        let (n, trees) = self.lengths();
+        let n = self.taken;
+        let of = if self.takes_samples { &self.sampler.samples } else { &self.sampler.keypoints };
         let args = kernels::PlaceArgs {
-            keys: self.sampler.keypoints.pointer(),
+            keys: of.pointer(),
             n,
             deskew: kernels::Deskew::new(motion),
             placed: self.keypoints.pointer(),
             sums: self.sums.pointer().cast(),
         };
         // SAFETY: room was made for all keypoints and trees.
-        unsafe { self.stream.launch::<kernels::Place>(trees, args) }?;
-        self.total()
+        unsafe { self.stream.launch::<kernels::Place>(n.div_ceil(TREE), args) }?;
+        self.total(n)
     }
 
     fn linearize(&mut self, request: &Linearize) -> Result<[f64; STEP_TERMS]> {
-        let (n, trees) = self.lengths();
+        let n = request.first as u32;
         let pairs = self.pairs(request);
         let (targets, map) = (self.targets.pointer(), pairs.map);
         let args = kernels::LookArgs {
@@ -141,21 +143,21 @@ impl Engine for OnDevice {
         // SAFETY: room was made for all keypoints and trees, and the map is whole.
         unsafe {
             self.stream.launch::<kernels::Look>((n * WARP).div_ceil(BLOCK), args)?;
-            if self.is_plane() {
+            if self.plane {
                 self.stream.launch::<kernels::Normals>(n.div_ceil(BLOCK), kernels::NormalsArgs { targets, n, map })?;
             }
-            self.stream.launch::<kernels::Terms>(trees, pairs)?;
+            self.stream.launch::<kernels::Terms>(n.div_ceil(TREE), pairs)?;
         }
-        self.total()
+        self.total(n)
     }
 
     fn support(&mut self, request: &Linearize, directions: &Square<6>) -> Result<[f64; 12]> {
-        let (_, trees) = self.lengths();
+        let n = request.first as u32;
         let sums = self.sums.pointer().cast();
         let args = kernels::SupportArgs { of: self.pairs(request), directions: *directions, sums };
         // SAFETY: room was made for all trees, and the targets are those of the last linearization.
-        unsafe { self.stream.launch::<kernels::Support>(trees, args) }?;
-        self.total()
+        unsafe { self.stream.launch::<kernels::Support>(n.div_ceil(TREE), args) }?;
+        self.total(n)
     }
 
     fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
@@ -167,11 +169,15 @@ impl Engine for OnDevice {
     }
 
     fn trim(&mut self, middle: [f64; 3]) -> Result<()> {
-        self.map.trim(middle, self.params.max_range)
+        self.map.trim(middle, self.max_range)
     }
 
     fn sizes(&mut self) -> Result<[usize; 2]> {
         self.map.sizes()
+    }
+
+    fn near(&self) -> Result<Vec<[f64; 3]>> {
+        self.map.near()
     }
 
     fn all(&self) -> Result<Vec<[f64; 3]>> {

@@ -14,7 +14,7 @@ fn poses_are_those_of_an_independent_program() {
         let values = |name: &str| arrays[name].to_f64().unwrap();
         let number = |name: &str| values(name)[0];
         let params = OdometryParams {
-            voxel_size: number("voxel_size"),
+            voxel_size: Some(number("voxel_size")),
             min_range: 0.5,
             max_range: number("max_range"),
             max_points_per_voxel: number("cap") as usize,

@@ -66,7 +66,7 @@ fn a_loop_with_times() {
     for params in [
         OdometryParams::default(),
         // Voxels leave at every sweep, and come again.
-        OdometryParams { max_range: 18.0, voxel_size: 0.7, keep_map: true, ..OdometryParams::default() },
+        OdometryParams { max_range: 18.0, voxel_size: Some(0.7), keep_map: true, ..OdometryParams::default() },
     ] {
         let push = |odometry: &mut Odometry| {
             let step = |(i, sweep): (usize, &PointCloud)| {
