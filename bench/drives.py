@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Odometry on every drive at hand: pointmill beside KISS-ICP and small_gicp at several voxel sizes, as tables in Markdown.
 
-    python bench/drives.py --pointmill target/release/pointmill [--data FOLDER] [--drives NAME..] [--programs NAME..]
+    python bench/drives.py --pointmill target/release/pointmill [--data FOLDER] [--drives NAME..] [--programs NAME..] [--voxels SIZE..]
                            [--rows ROWS.json] [--update docs/odometry.md]
 
 `--list` prints the drives, with a recipe of each. Drives that are not there are named and left out; those that are made from others are written to a folder that is removed.
@@ -25,7 +25,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def missing(drive: Drive, data: Path) -> str | None:
 
 
 def lay(drive: Drive, data: Path, work: Path, program: Path) -> tuple[list[Path], list[np.ndarray], np.ndarray | None]:
-    """The files for ours, the same sweeps for the packages, and the true poses. Files are arrays of three columns, so that reading takes no time from ours, but where points have times."""
+    """The files for ours, the same sweeps for the packages, and the true poses. Files are rows of f32, so that reading them in the background takes no time from ours, but where points have times."""
     folder, truth = data / drive.folder, drive.truth
     if drive.scene:
         folder, truth = work / "scene", "poses.txt"
@@ -127,9 +127,9 @@ def lay(drive: Drive, data: Path, work: Path, program: Path) -> tuple[list[Path]
         poses[:, :3, :3] = [pose[:3, :3] @ turn.T for pose, turn in zip(poses, turns)]
     paths = [files[i] for i in order]
     if not drive.times:
-        paths = [work / f"{n:06}.npy" for n in range(len(sweeps))]
+        paths = [work / f"{n:06}.bin" for n in range(len(sweeps))]
         for path, sweep in zip(paths, sweeps):
-            np.save(path, sweep.astype(np.float32))
+            np.column_stack([sweep, np.zeros(len(sweep))]).astype(np.float32).tofile(path)
     if drive.flags == CORRECTED:
         sweeps = [corrected(sweep) for sweep in sweeps]
     return paths, sweeps, poses
@@ -180,9 +180,9 @@ def measure(drive: Drive, args: argparse.Namespace) -> Iterator[tuple[str, dict[
     """Keys and rows of all programs and voxels."""
     with tempfile.TemporaryDirectory() as work:
         files, sweeps, truth = lay(drive, args.data, Path(work), args.pointmill)
-        for voxel in VOXELS:
+        for voxel in args.voxels:
             runs: dict[str, list[Run]] = {}
-            for _, program in ((n, program) for n in range(args.rounds) for program in args.programs):
+            for program in args.programs * args.rounds:
                 if program == "pointmill":
                     run = ours(args.pointmill, files, voxel, args.threads, list(drive.flags))
                 elif voxel != "auto":
@@ -258,6 +258,37 @@ def update(page: Path, text: str) -> None:
     page.write_text(old[: old.index(BEGIN)] + f"{BEGIN}\n{text}" + old[old.index(END) :])
 
 
+def check() -> None:
+    """Trajectories with known errors, and the drives that turn their sweeps: exit 1 where a judgement is not what it must be."""
+    n = 40
+    truth = np.tile(np.eye(4), (n, 1, 1))
+    truth[:, :3, :3] = [turned(0, 0, 9 * i) for i in range(n)]
+    truth[:, :3, 3] = [(0.5 * i, np.sin(0.3 * i), 0.1 * i) for i in range(n)]
+    moved, calibration = np.eye(4), np.eye(4)
+    moved[:3, :3], moved[:3, 3], calibration[:3, :3] = turned(20, 30, 40), (5, 6, 7), turned(1, 2, -3)
+    jump, bend, calibrated = truth.copy(), truth.copy(), calibration @ truth @ calibration.T
+    jump[20:, 1, 3] += 1.5
+    bend[30:, :3, :3] = bend[30:, :3, :3] @ turned(0, 0, 6)
+    cases = [(moved @ truth, False, True, []), (calibrated, True, True, []), (jump, False, False, [*range(20, 30)]), (bend, False, True, [*range(30, 40)])]
+    for case, (poses, rotated, exact, expected) in enumerate(cases):
+        ate, off = errors(poses, truth, rotated)
+        found = [i + 1 for i, wrong in enumerate(off) if wrong]
+        assert (ate < 1e-9 if exact else ate > 0.1) and found == expected, (case, ate, found)
+    world = np.array([[3, 4, 5], [-6, 7, 1], [2, -9, 3.0]])
+    for drive in (drive for drive in DRIVES if drive.folder and drive.truth):
+        with tempfile.TemporaryDirectory() as work:
+            (folder := Path(work) / drive.folder).mkdir()
+            many = np.tile(truth, (4, 1, 1))
+            np.savetxt(folder / drive.truth, many[:, :3].reshape(-1, 12), fmt="%.17g")
+            for i, pose in enumerate(many):
+                np.save(folder / f"{i:06}.npy", (world - pose[:3, 3]) @ pose[:3, :3])
+            files, sweeps, poses = lay(replace(drive, flags=()), Path(work), Path(work), Path())
+            for file, sweep, pose in zip(files, sweeps, poses, strict=True):
+                for points in (sweep, load(file)):
+                    assert np.allclose(points @ pose[:3, :3].T + pose[:3, 3], world, atol=1e-4), (drive.name, file)
+    print(f"{len(cases)} trajectories and {len(DRIVES)} drives are judged as they must be")
+
+
 def main() -> None:
     names = [drive.name for drive in DRIVES]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -265,12 +296,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with a folder for each drive")
     parser.add_argument("--drives", nargs="*", choices=names, default=names, metavar="NAME", help="none: only the tables of --rows")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=PROGRAMS)
+    parser.add_argument("--voxels", nargs="+", choices=VOXELS, default=VOXELS)
     parser.add_argument("--rounds", type=int, default=1, help="runs of each, for the times")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rows", type=Path, help="JSON file that keeps what was measured")
     parser.add_argument("--update", type=Path, help="Markdown file with the two markers")
     parser.add_argument("--list", action="store_true", help="print the drives and their recipes")
+    parser.add_argument("--check", action="store_true", help="test the judgement on trajectories whose errors are known; needs numpy alone")
     args = parser.parse_args()
+    if args.check:
+        check()
+        return
     if args.list:
         print("\n".join(f"{drive.name}: {drive.recipe}{f' ({drive.folder}/{drive.truth})' if drive.folder else ''}" for drive in DRIVES))
         return
@@ -286,7 +322,7 @@ def main() -> None:
             continue
         for key, of in measure(drive, args):
             kept["rows"][key] = of
-            print(f"{key}: {error_cell(kept['rows'], *key.split('|'))}; {of['median_ms']:.1f} ms", file=sys.stderr, flush=True)
+            print(f"{key}: {error_cell(kept['rows'], *key.split('|'))}, {of['median_ms']:.1f} ms", file=sys.stderr, flush=True)
             if args.rows:
                 args.rows.write_text(json.dumps(kept))
     text = tables(kept["rows"], kept["about"])
