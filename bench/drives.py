@@ -5,11 +5,14 @@
                            [--rows ROWS.json] [--update docs/odometry.md]
 
 `--list` prints the drives, with a recipe of each. Drives that are not there are named and left out; those that are made from others are written to a folder that is removed.
-One drive after the other, the programs in turns, --threads threads each, no deskew in the packages. Sweeps lie in memory before the clock of a package starts; ours reports its time of a sweep without reading.
+One drive after the other, the programs in turns, --threads threads each, no deskew in the packages. Sweeps lie in memory before the clock
+of a package starts; ours reports its time of a sweep without reading.
 
-Errors. The trajectory is laid on the truth by a rotation and a translation; the root mean square of the distances that remain is the ATE. Where truth and sensor differ by a constant rotation, an error of calibration, that is
-taken out instead: the smallest rotation that lays the positions along the truth turns the frames of world and sensor. A sweep is off where its pose relative to that of ten sweeps before (in the first ten: to the first) is wrong by
-more than 1 m or 5 degrees. The step of a drive that jumps is part of that. A drive without truth has the largest distance to the positions of the packages at 1.0 m.
+Errors. The trajectory is laid on the truth by a rotation and a translation; the root mean square of the distances that remain is the ATE.
+Where truth and sensor differ by a constant rotation, an error of calibration, that is taken out instead: the smallest rotation that lays the
+positions along the truth turns the frames of world and sensor. A sweep is off where its pose relative to that of ten sweeps before (in the
+first ten: to the first) is wrong by more than 1 m or 5 degrees. The step of a drive that jumps is part of that. A drive without truth has the
+largest distance to the positions of the packages at 1.0 m.
 
 --rows keeps what was measured: what is run takes the place of what the file had, and the tables show all of it. --update writes the tables between the two markers of a Markdown file.
 """
@@ -26,7 +29,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -108,7 +111,10 @@ def missing(drive: Drive, data: Path) -> str | None:
 
 
 def lay(drive: Drive, data: Path, work: Path, program: Path) -> tuple[list[Path], list[np.ndarray], np.ndarray | None]:
-    """The files for ours, the same sweeps for the packages, and the true poses. Files are rows of f32, so that reading them in the background takes no time from ours, but where points have times."""
+    """The files for ours, the same sweeps for the packages, and the true poses.
+
+    Files are rows of f32, so that reading them in the background takes no time from ours, but where points have times. The packages get the coordinates that f32 holds too.
+    """
     folder, truth = data / drive.folder, drive.truth
     if drive.scene:
         folder, truth = work / "scene", "poses.txt"
@@ -121,7 +127,7 @@ def lay(drive: Drive, data: Path, work: Path, program: Path) -> tuple[list[Path]
     if poses is not None and len(poses) != len(files):
         raise SystemExit(f"{drive.name}: expected {len(files)} poses in {folder / truth}, one for each sweep, got {len(poses)}")
     turns = [drive.turn(i) if drive.turn else np.eye(3) for i in order]
-    sweeps = [load(files[i]) @ turn.T for i, turn in zip(order, turns)]
+    sweeps = [(load(files[i]) @ turn.T).astype(np.float32).astype(np.float64) for i, turn in zip(order, turns)]
     if poses is not None:
         poses = poses[order]
         poses[:, :3, :3] = [pose[:3, :3] @ turn.T for pose, turn in zip(poses, turns)]
@@ -311,6 +317,8 @@ def main() -> None:
         print("\n".join(f"{drive.name}: {drive.recipe}{f' ({drive.folder}/{drive.truth})' if drive.folder else ''}" for drive in DRIVES))
         return
     kept = json.loads(args.rows.read_text()) if args.rows and args.rows.exists() else {"about": "", "rows": {}}
+    if args.drives and not args.pointmill.is_file():
+        raise SystemExit(f"--pointmill: expected the command, got {args.pointmill}, which is not there; cargo build --release makes it")
     if args.drives:
         about = machine("kiss-icp", "small_gicp")
         versions = about["versions"]
@@ -320,6 +328,8 @@ def main() -> None:
         if why := missing(drive, args.data):
             print(f"{drive.name}: left out, {why}", file=sys.stderr)
             continue
+        for program, voxel in product(args.programs, args.voxels):
+            kept["rows"].pop(f"{drive.name}|{program}|{voxel}", None)
         for key, of in measure(drive, args):
             kept["rows"][key] = of
             print(f"{key}: {error_cell(kept['rows'], *key.split('|'))}, {of['median_ms']:.1f} ms", file=sys.stderr, flush=True)
