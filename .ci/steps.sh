@@ -252,6 +252,11 @@ fixtures() {
 }
 all_fixtures=(voxelize roi_pool ndt icp odometry sparse sparse_pairs register las bags e57 feather)
 
+judgement_of_drives() {
+    step "bench/drives.py finds the errors of trajectories that have known ones"
+    "$readers/bin/python" bench/drives.py --check
+}
+
 touched_fixtures() {
     local some=() one
     for one in "${all_fixtures[@]}"; do

@@ -1,44 +1,60 @@
-"""Odometry of published packages and ours on the same sweeps, in turns.
-
-    cargo build --release -p pointmill -p pointmill-io --example odometry --features pointmill-io/laz
-    .venv/bin/python bench/peers/odometry.py --ours target/release/examples/odometry SWEEPS.. [--truth POSES.txt] [--rounds 3] [--threads 2]
-
-Sweeps are `.laz` or `.las` (laspy) or KITTI `.bin`. Each program takes the whole drive in its turn, with its sweeps in memory. The table has the median of all sweeps of all rounds, the end of the trajectory, how far
-positions are from each other program's at most, and with --truth the errors. Ours runs in a process of its own and reports its median.
-"""
+"""What runs a drive in odometry of published packages and in ours: poses, milliseconds and statuses of its sweeps. bench/drives.py measures with it."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
+import json
 import subprocess
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from common import load_after, machine
+SWEEPS = (".laz", ".las", ".bin", ".npy")
 
-VOXEL = 1.0
+
+@dataclass
+class Run:
+    """A drive as a program saw it: one entry of each list for each sweep. Statuses and the voxel that it took are ours alone."""
+
+    poses: np.ndarray
+    ms: list[float]
+    statuses: list[str] = field(default_factory=list)
+    voxel: float | None = None
 
 
 def load(path: Path) -> np.ndarray:
+    """x, y, z of LAZ, LAS, rows of four f32 (KITTI) or an array of numpy."""
     if path.suffix in (".laz", ".las"):
         import laspy
 
-        cloud = laspy.read(path)
-        return np.stack([cloud.x, cloud.y, cloud.z], 1).astype(np.float64)
-    return np.fromfile(path, np.float32).reshape(-1, 4)[:, :3].astype(np.float64)
+        return np.asarray(laspy.read(path).xyz, np.float64)
+    rows = np.load(path) if path.suffix == ".npy" else np.fromfile(path, np.float32).reshape(-1, 4)
+    return rows[:, :3].astype(np.float64)
 
 
-def kiss(sweeps: list[np.ndarray], threads: int) -> tuple[np.ndarray, list[float]]:
+def read_poses(path: Path) -> np.ndarray:
+    """Poses of KITTI's format: 12 numbers a line."""
+    rows = np.loadtxt(path, ndmin=2)
+    poses = np.tile(np.eye(4), (len(rows), 1, 1))
+    poses[:, :3] = rows[:, :12].reshape(-1, 3, 4)
+    return poses
+
+
+def corrected(sweep: np.ndarray) -> np.ndarray:
+    """The sweep with KITTI's vertical angle as KISS-ICP corrects it."""
+    from kiss_icp.pybind import kiss_icp_pybind
+
+    return np.asarray(kiss_icp_pybind._correct_kitti_scan(kiss_icp_pybind._Vector3dVector(sweep)))
+
+
+def kiss(sweeps: list[np.ndarray], voxel: float, threads: int) -> Run:
     from kiss_icp.config import KISSConfig
     from kiss_icp.kiss_icp import KissICP
 
     config = KISSConfig()
     config.data.deskew = False
-    config.mapping.voxel_size = VOXEL
+    config.mapping.voxel_size = voxel
     config.registration.max_num_threads = threads
     odometry, poses, times = KissICP(config), [], []
     for sweep in sweeps:
@@ -46,13 +62,13 @@ def kiss(sweeps: list[np.ndarray], threads: int) -> tuple[np.ndarray, list[float
         odometry.register_frame(sweep, np.zeros(0))
         times.append(1e3 * (time.perf_counter() - start))
         poses.append(odometry.last_pose.copy())
-    return np.array(poses), times
+    return Run(np.array(poses), times)
 
 
-def gicp(sweeps: list[np.ndarray], threads: int) -> tuple[np.ndarray, list[float]]:
+def gicp(sweeps: list[np.ndarray], voxel: float, threads: int) -> Run:
     import small_gicp
 
-    target, pose, step, poses, times = small_gicp.GaussianVoxelMap(VOXEL), np.eye(4), np.eye(4), [], []
+    target, pose, step, poses, times = small_gicp.GaussianVoxelMap(voxel), np.eye(4), np.eye(4), [], []
     target.set_lru(horizon=100, clear_cycle=10)
     for sweep in sweeps:
         start = time.perf_counter()
@@ -63,64 +79,16 @@ def gicp(sweeps: list[np.ndarray], threads: int) -> tuple[np.ndarray, list[float
         target.insert(points, pose)
         times.append(1e3 * (time.perf_counter() - start))
         poses.append(pose.copy())
-    return np.array(poses), times
+    return Run(np.array(poses), times)
 
 
-def ours(program: Path, files: list[Path], threads: int) -> tuple[np.ndarray, list[float]]:
-    environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
-    done = subprocess.run([program, *files], env=environment, capture_output=True, text=True, check=True)
-    poses = np.tile(np.eye(4), (len(files), 1, 1))
-    poses[:, :3] = np.array([[float(x) for x in row.split()] for row in done.stdout.splitlines()]).reshape(-1, 3, 4)
-    return poses, [float(done.stderr.split("median ")[1].split()[0])]
-
-
-def errors(poses: np.ndarray, truth: np.ndarray) -> str:
-    """The absolute error from the first pose on, and the mean drift of segments of 10 to 100 m."""
-    a, b = (np.linalg.inv(p[0]) @ p for p in (poses, truth))
-    ate = np.sqrt(np.mean(np.sum((a - b)[:, :3, 3] ** 2, 1)))
-    along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(b[:, :3, 3], axis=0), axis=1))])
-    shares = []
-    for i in range(0, len(b), 5):
-        for length in range(10, 101, 10):
-            j = int(np.searchsorted(along, along[i] + length, side="right"))
-            if j < len(b):
-                off = np.linalg.inv(np.linalg.inv(b[i]) @ b[j]) @ (np.linalg.inv(a[i]) @ a[j])
-                shares.append(np.linalg.norm(off[:3, 3]) / length)
-    return f"absolute {ate:.4f} m, drift {100 * np.mean(shares) if shares else 0:.4f} %"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sweeps", nargs="+", type=Path)
-    parser.add_argument("--ours", type=Path)
-    parser.add_argument("--truth", type=Path)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-
-    sweeps = [load(path) for path in args.sweeps]
-    runs = {"kiss-icp": lambda: kiss(sweeps, args.threads), "small_gicp": lambda: gicp(sweeps, args.threads)}
-    if args.ours:
-        runs["pointmill"] = lambda: ours(args.ours, args.sweeps, args.threads)
-    poses: dict[str, np.ndarray] = {}
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    about = machine("kiss-icp", "small_gicp")
-    print(f"{len(sweeps)} sweeps, {args.threads} threads, {args.rounds} rounds")
-    for _ in range(args.rounds):
-        for name, run in runs.items():
-            poses[name], taken = run()
-            times[name] += taken
-    for name, trajectory in poses.items():
-        apart = [f"{np.linalg.norm((trajectory - other)[:, :3, 3], axis=1).max():.3f} m from {known}" for known, other in poses.items() if known != name]
-        print(f"{name}: median {statistics.median(times[name]):.1f} ms, end {np.round(trajectory[-1, :3, 3], 3)}, at most {', '.join(apart)}")
-    if args.truth:
-        rows = np.loadtxt(args.truth)
-        truth = np.tile(np.eye(4), (len(rows), 1, 1))
-        truth[:, :3] = rows[:, :12].reshape(-1, 3, 4)
-        for name, trajectory in poses.items():
-            print(f"{name}: {errors(trajectory, truth[: len(trajectory)])}")
-    load_after(about)
-
-
-if __name__ == "__main__":
-    main()
+def ours(program: Path, files: list[Path], voxel: str, threads: int, flags: list[str]) -> Run | str:
+    """The run of the command, or what it said where it refused the drive. Its time of a sweep begins when the sweep is read."""
+    command = [program, "odometry", *files, "--device", "cpu", "--threads", str(threads), "--voxel-size", voxel, "--json", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    frames = [line["data"] for line in lines if line["type"] == "frame"]
+    if len(frames) != len(files):
+        return f"{len(frames)} of {len(files)} sweeps, exit code {done.returncode}: {done.stderr.strip()[-400:]}"
+    poses = np.array([frame["world_from_sensor"] for frame in frames]).reshape(-1, 4, 4)
+    return Run(poses, [frame["ms"] for frame in frames], [frame["status"] for frame in frames], frames[-1].get("voxel_size"))
