@@ -279,20 +279,27 @@ impl Odometry {
             expected: self.explained.map(|usual| usual.share),
         };
         let aligned = rounds.align(engine, &self.params)?;
-        if let Some(aligned) = aligned.filter(|aligned| !is_lost(self.explained, aligned.explained)) {
-            return Ok(self.take(aligned, sweep, moment, false));
-        }
-        let before = last.pose;
-        if let Some(expected) = self.explained {
+        let aligned = aligned.filter(|aligned| !is_lost(self.explained, aligned.explained));
+        if aligned.as_ref().is_none_or(|aligned| rounds.is_poor(aligned))
+            && let Some(expected) = self.explained
+        {
             let device = &self.stream.device();
             let sought = Sought { points, keypoints: taken(sweep), voxel_size: self.voxel_size, device, expected };
-            if let Some(answer) = self.way.find(engine, &sought)? {
-                let rounds = Rounds { twist: [0.0; 6], before: answer.pose, predicted: answer.pose, ..rounds };
-                if let Some(aligned) = rounds.align_from(engine, &self.params, answer)? {
-                    return Ok(self.take(aligned, sweep, moment, true));
+            if let Some(answer) = self.way.find(engine, &sought, aligned.is_none())? {
+                let there = Rounds { twist: [0.0; 6], before: answer.pose, predicted: answer.pose, ..rounds };
+                let found = there.align_from(engine, &self.params, answer)?;
+                let explains_more = |found: &Aligned| {
+                    aligned.as_ref().is_none_or(|here| rounds.explains_more(found.explained, here.explained))
+                };
+                if let Some(found) = found.filter(explains_more) {
+                    return Ok(self.take(found, sweep, moment, true));
                 }
             }
         }
+        if let Some(aligned) = aligned {
+            return Ok(self.take(aligned, sweep, moment, false));
+        }
+        let before = rounds.before;
         // The pose is held: a motion that goes on for ever leads away.
         self.last = Some(Last { pose: before, twist: [0.0; 6], mark: sweep.mark, first: None });
         Ok(Found::nowhere(SweepStatus::Lost, before))

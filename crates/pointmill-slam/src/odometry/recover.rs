@@ -64,14 +64,14 @@ impl Way {
         self.poses.push(pose);
     }
 
-    /// Looks for a sweep at the places where the sensor was; then, after ever more lost sweeps, by
-    /// features.
-    pub(super) fn find(&mut self, engine: &mut dyn Engine, sought: &Sought<'_>) -> Result<Option<Answer>> {
-        self.lost += 1;
+    /// Looks for a sweep at the places where the sensor was; if it is lost then, after ever more of
+    /// these, by features.
+    pub(super) fn find(&mut self, engine: &mut dyn Engine, sought: &Sought<'_>, lost: bool) -> Result<Option<Answer>> {
+        self.lost += usize::from(lost);
         if let Some(answer) = sought.among(engine, self.poses.clone())? {
             return Ok(Some(answer));
         }
-        if !self.lost.is_power_of_two() {
+        if !(lost && self.lost.is_power_of_two()) {
             return Ok(None);
         }
         let map = engine.near()?;

@@ -3,7 +3,7 @@
 use super::engine::{Engine, Linearize};
 use super::normal_equations::{NormalEquations, product};
 use super::params::OdometryParams;
-use super::search::{Search, deviation};
+use super::search::{DEVIATIONS, Search, deviation};
 use pointmill::icp::{Metric, Observability};
 use pointmill::registration::{Registration, Status};
 use pointmill::{Pose, Result};
@@ -22,7 +22,7 @@ const MIN_PAIR_SHARE: f64 = 0.1;
 /// and more than that of [`MIN_CORRESPONDENCES`]. Cars in a tunnel have 0.009 to 0.029 along it
 /// with 2,000 firings, and up to 0.046 with 1,000. Streets have 0.064 and more, roads between
 /// meadows and loops 0.035 and more.
-const WEAK: f64 = 0.08;
+const WEAK: f64 = 0.06;
 /// From this share on it is determined, too, if the pairs pull the sweep back from `ASIDE` voxels
 /// aside, under a kernel of `ASIDE_WIDTH` voxels, and stiffer than `PULL` of their weight. Roads
 /// pull by 0.0045 and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours
@@ -35,8 +35,6 @@ const PULL: f64 = 0.0025;
 const MIN_CORRESPONDENCES: f64 = 6.0;
 /// Neighbours are looked for within this many times the expected error of the prediction.
 const REACH: f64 = 3.0;
-/// The map explains less where the share is less by so many standard deviations.
-const DEVIATIONS: f64 = 2.0;
 
 record! {
     /// What the alignment of a sweep reports beside the pose.

@@ -4,8 +4,8 @@
 use super::engine::{Engine, Which, spread_of};
 use super::params::OdometryParams;
 use super::register::{Start, SweepFit, register};
-use super::search::{Answer, Explained, Search, apart, arm};
-use pointmill::registration::Registration;
+use super::search::{Answer, DEVIATIONS, ENOUGH, Explained, Search, apart, arm, deviation};
+use pointmill::registration::{Registration, Status};
 use pointmill::{Pose, Result};
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::odometry::motion::Motion;
@@ -57,9 +57,36 @@ impl Rounds {
         let spread = self.place(engine, self.twist)?;
         let mut search = Search::new(engine, self.voxel_size, spread, self.keypoints);
         match search.around(&self.predicted, &self.before, self.expected)? {
-            Some(answer) => self.align_from(engine, params, answer),
+            Some(answer) => match self.align_from(engine, params, answer)? {
+                Some(found) if found.registration.status == Status::Degenerate => {
+                    self.align_beside(engine, params, found).map(Some)
+                }
+                found => Ok(found),
+            },
             None => Ok(None),
         }
+    }
+
+    /// The place beside one that the surfaces do not determine, if the map explains more of the sweep
+    /// there.
+    fn align_beside(&self, engine: &mut dyn Engine, params: &OdometryParams, found: Aligned) -> Result<Aligned> {
+        let at = found.registration.target_from_source;
+        let spread = self.place(engine, found.twist)?;
+        let answer = Search::new(engine, self.voxel_size, spread, self.keypoints).beside(&at)?;
+        let Some(answer) = answer.filter(|answer| !answer.ambiguous) else { return Ok(found) };
+        if apart(&at, &answer.pose, 0.0) < self.voxel_size {
+            return Ok(found);
+        }
+        let there = Self { predicted: answer.pose, first: None, ..*self };
+        match there.align_from(engine, params, answer)? {
+            Some(other) if self.explains_more(other.explained, found.explained) => Ok(other),
+            _ => Ok(found),
+        }
+    }
+
+    /// Whether the map explains more of the sweep at one place than at another, to two deviations.
+    pub(super) fn explains_more(&self, one: Explained, other: Explained) -> bool {
+        one.share - other.share > DEVIATIONS * deviation(one.share.max(other.share), self.keypoints)
     }
 
     /// Aligns the sweep from a place that a search found.
@@ -89,6 +116,13 @@ impl Rounds {
         let explained = Search::new(engine, voxel_size, spread, keypoints).explained(&guess)?;
         let off = apart(&predicted, &guess, arm(&spread));
         Ok(Some(Aligned { registration, explained, ambiguous: answer.ambiguous, twist, off }))
+    }
+
+    /// Whether a place is poor: the map explained more of the sweeps before, and the surfaces do not
+    /// determine it.
+    pub(super) fn is_poor(&self, found: &Aligned) -> bool {
+        found.registration.status == Status::Degenerate
+            && self.expected.is_some_and(|expected| found.explained.share < ENOUGH * expected)
     }
 
     /// Moves the keypoints to where they are at the moment of the sweep, by a motion a second.

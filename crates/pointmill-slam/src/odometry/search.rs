@@ -27,7 +27,9 @@ const MIN_PAIRS: f64 = 10.0;
 const FITS: f64 = 0.9;
 const MOVED: f64 = 0.5;
 /// The search goes no farther if the map explains this part.
-const ENOUGH: f64 = 0.85;
+pub(super) const ENOUGH: f64 = 0.85;
+/// What the map of one sweep is expected to explain of the next.
+const FIRST: f64 = 0.45;
 /// Starts are turned by multiples of this angle about each axis, up to so many.
 const TURN: f64 = 0.14;
 const RINGS: [i32; 3] = [1, 2, 4];
@@ -38,7 +40,7 @@ const TURNED: usize = 6;
 const SLID: usize = 4;
 const OF_OLD: usize = 12;
 /// Two shares differ if they do by so many standard deviations.
-const DEVIATIONS: f64 = 2.0;
+pub(super) const DEVIATIONS: f64 = 2.0;
 
 /// A place that the thinned sweep was aligned to.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +89,8 @@ impl<'a> Search<'a> {
         let standing = self.apart(predicted, before) < MOVED * self.voxel;
         let starts = if standing { vec![*predicted] } else { vec![*predicted, *before] };
         self.align_best(starts, 1)?;
-        let fits = |best: Option<Place>, part: f64| match (best, expected) {
-            (Some(place), Some(expected)) => place.explained >= part * expected,
-            _ => false,
-        };
+        let expected = expected.unwrap_or(FIRST);
+        let fits = |best: Option<Place>, part: f64| best.is_some_and(|place| place.explained >= part * expected);
         if let Some(place) = self.best().filter(|place| fits(Some(*place), FITS)) {
             if !self.is_aside(predicted, &place.pose) {
                 return Ok(Some(Answer { pose: place.pose, ambiguous: false }));
@@ -111,6 +111,13 @@ impl<'a> Search<'a> {
             self.slide()?;
         }
         self.answer(predicted)
+    }
+
+    /// Looks beside a place that the surfaces do not determine.
+    pub(super) fn beside(&mut self, pose: &Pose) -> Result<Option<Answer>> {
+        self.align(*pose)?;
+        self.slide()?;
+        self.answer(pose)
     }
 
     /// Whether the sensor is farther from where it was expected than half a voxel.
