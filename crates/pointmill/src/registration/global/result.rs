@@ -100,7 +100,8 @@ record! {
         pub covariance: Option<[[f64; 6]; 6]>,
         /// Poses that were looked at.
         pub candidates: usize,
-        /// Whether a cap left matches out of the search for candidates.
+        /// Whether a cap left matches out of the search for candidates, or ended the search of upright
+        /// clouds without candidates.
         pub capped: bool,
         /// How long it took.
         pub timing: Timing,

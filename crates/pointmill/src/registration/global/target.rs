@@ -1,39 +1,21 @@
 //! A target that many sources are registered to.
 
-use super::candidates::{Limits, alike, candidates};
-use super::evidence::{Settler, View, overlaps};
+use super::candidates::{Limits, candidates};
+use super::evidence::Settler;
+use super::judge::{Evidence, INLIER, Judge};
 use super::params::{Refine, RegisterParams};
+use super::ready::Ready;
 use super::result::{Overlap, Registered, Timing, Verdict};
 use super::surface::Surface;
-use super::tilt;
 use super::upright::Upright;
 use crate::icp::{self, IcpParams, Metric};
 use crate::{Argument, Device, Pose, Result, Rows, Stream, memory};
-use pointmill_core::registration::Match;
-use pointmill_core::registration::pose::residual;
 use pointmill_core::rigid::Rigid;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Points and voxels of a cloud at least.
-const FEWEST_POINTS: usize = 50;
 /// Inliers of a candidate at least.
 const FEWEST_INLIERS: usize = 6;
-/// Inliers of a refined pose at least: so many determine a pose. Far apart, matches are few, and the
-/// refinement moves the pose by more than the matches are off.
-const FEWEST_REFINED: usize = 3;
-/// Candidates that are aligned before they are compared.
-const SETTLED: usize = 8;
-/// Most voxels that an inlier is off.
-const INLIER: f64 = 2.0;
-/// Poses that differ by less are one: voxels, radians.
-const ONE: (f64, f64) = (8.0, 0.1);
-/// Least share of the seen points that are met, both ways.
-const LEAST_SHARE: f64 = 0.4;
-/// Least share of all points that are met, both ways.
-const LEAST_EXTENT: f64 = 0.2;
-/// Least margin over another pose.
-const LEAST_MARGIN: f64 = 0.25;
 
 /// A target made ready for any number of sources.
 ///
@@ -58,44 +40,6 @@ pub struct Target {
     turned: OnceLock<Option<Upright>>,
 }
 
-/// A cloud made ready.
-#[derive(Debug)]
-struct Ready {
-    surface: Surface,
-    view: View,
-}
-
-impl Ready {
-    fn new(cloud: &Rows<'_>, params: &RegisterParams, stream: &Stream, argument: Argument) -> Result<Self> {
-        cloud.check_points(argument, stream)?;
-        let surface = Surface::new(cloud, params, stream, argument)?;
-        let view = View::new(&surface, stream)?;
-        Ok(Self { surface, view })
-    }
-
-    fn is_small(&self) -> bool {
-        self.surface.usable < FEWEST_POINTS || self.surface.points.len() < FEWEST_POINTS
-    }
-
-    /// Whether enough stands out of planes to say where a cloud is.
-    fn has_shape(&self) -> bool {
-        self.surface.rough.len() >= FEWEST_POINTS
-    }
-
-    fn is_tilted(&self) -> bool {
-        tilt::of_ground(&self.surface.normals).is_some_and(tilt::is_tilted)
-    }
-}
-
-/// Where candidates come from, with the matches of features.
-#[derive(Clone, Copy)]
-enum Evidence<'a> {
-    /// Of matches, so some must be left at the refined pose.
-    Features(&'a [Match]),
-    /// Also of a search, which needs none.
-    Search(&'a [Match]),
-}
-
 /// Measures parts of the work.
 struct Clock(Instant);
 
@@ -103,20 +47,6 @@ impl Clock {
     /// The milliseconds since the last call.
     fn lap(&mut self) -> f64 {
         std::mem::replace(&mut self.0, Instant::now()).elapsed().as_secs_f64() * 1e3
-    }
-}
-
-/// A candidate that was held against both clouds.
-struct Checked {
-    pose: Rigid,
-    overlap: [Overlap; 2],
-}
-
-impl Checked {
-    /// What poses are compared by: points that are met, times the share of the seen ones, in the worse
-    /// direction.
-    fn score(&self) -> f64 {
-        self.overlap.iter().map(|o| o.extent() * o.share()).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -221,8 +151,12 @@ impl Target {
             && target.has_shape()
             && let Some(turned) = self.turned()?
         {
+            let Some(places) = turned.candidates(&source.surface, voxel)? else {
+                out.capped = true;
+                return Ok(out);
+            };
             // What the features found stays a rival.
-            memory::extend(&mut found, turned.candidates(&source.surface, voxel)?.into_iter())?;
+            memory::extend(&mut found, places.into_iter())?;
             let mut next = out.clone();
             self.conclude(&source, &found, Evidence::Search(&pairs), &mut next, &mut clock)?;
             out.timing = next.timing;
@@ -253,90 +187,14 @@ impl Target {
         clock: &mut Clock,
     ) -> Result<()> {
         out.candidates = found.len();
-        let best = self.best(source, found)?;
+        let (target, refiner) = (&self.ready, self.refiner.as_ref());
+        let judge = Judge { source, target, settler: &self.settler, refiner, params: &self.params };
+        let best = judge.best(found)?;
         out.timing.search_ms += clock.lap();
         if let Some((best, margin)) = best {
-            self.judge(source, best, margin, evidence, out)?;
+            judge.judge(best, margin, evidence, out)?;
             out.timing.refine_ms += clock.lap();
         }
-        Ok(())
-    }
-
-    /// Holds poses against both clouds.
-    fn checked(&self, source: &Ready, poses: &[Rigid]) -> Result<Vec<Checked>> {
-        let sides = [source, &self.ready].map(|side| (&side.view, &side.surface));
-        let overlaps = overlaps(sides[0], sides[1], poses, self.params.voxel_size)?;
-        memory::collect(poses.iter().zip(overlaps).map(|(&pose, overlap)| Checked { pose, overlap }))
-    }
-
-    /// The candidate that fits best, and its margin over the best that is another pose. Of equal
-    /// ones the first is the best.
-    fn best(&self, source: &Ready, found: &[Rigid]) -> Result<Option<(Checked, f64)>> {
-        let mut all = self.checked(source, found)?;
-        all.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        all.truncate(SETTLED);
-        let mut settled = Vec::new();
-        for one in &all {
-            memory::push(&mut settled, self.settler.settle(&source.view, &one.pose)?)?;
-        }
-        for (one, settled) in all.iter_mut().zip(self.checked(source, &settled)?) {
-            if settled.score() > one.score() {
-                *one = settled;
-            }
-        }
-        all.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let mut all = all.into_iter();
-        let Some(best) = all.next() else { return Ok(None) };
-        let metres = ONE.0 * self.params.voxel_size;
-        let alike = |one: &Checked| alike([&one.pose, &best.pose], source.view.middle, metres, ONE.1);
-        let other = all.find(|one| !alike(one)).map_or(0.0, |one| one.score());
-        let margin = if best.score() > 0.0 { 1.0 - other / best.score() } else { 0.0 };
-        Ok(Some((best, margin)))
-    }
-
-    /// Refines the best candidate and judges it.
-    fn judge(
-        &self,
-        source: &Ready,
-        best: Checked,
-        margin: f64,
-        evidence: Evidence<'_>,
-        out: &mut Registered,
-    ) -> Result<()> {
-        // Without a refinement nothing says in which directions the clouds slide. A pose that the
-        // refinement leaves for a worse one is not determined.
-        let (mut last, mut determined) = (best, self.refiner.is_none());
-        if let Some(refiner) = &self.refiner {
-            let refined = refiner.align(&source.surface.together()?[..], &Pose::from(last.pose))?;
-            let mut checked = self.checked(source, &[*refined.target_from_source.rigid()])?;
-            if let Some(checked) = checked.pop().filter(|checked| checked.score() >= 0.9 * last.score()) {
-                determined = refined.fit.observability.rank() == 6;
-                out.observability = Some(refined.fit.observability);
-                (last, out.covariance) = (checked, refined.covariance);
-            }
-        }
-        let limit = (INLIER * self.params.voxel_size).powi(2);
-        let (Evidence::Features(pairs) | Evidence::Search(pairs)) = evidence;
-        (out.inliers, out.matches) = if self.params.level {
-            (last.overlap[0].met, last.overlap[0].probes)
-        } else {
-            (pairs.iter().filter(|pair| residual(&last.pose, pair) <= limit).count(), pairs.len())
-        };
-        ([out.source_overlap, out.target_overlap], out.margin) = (last.overlap, margin);
-        let [from, to] = [source, &self.ready].map(|side| side.surface.centre);
-        out.target_from_source = Pose::from(last.pose).about(from.map(|x| -x), to.map(|x| -x));
-        let fits = last.overlap.iter().all(|o| o.share() >= LEAST_SHARE && o.extent() >= LEAST_EXTENT);
-        out.verdict = if !fits {
-            Verdict::LowOverlap
-        } else if self.params.level && tilt::is_tilted(last.pose.rotation[2][2]) {
-            Verdict::NotLevel
-        } else if margin < LEAST_MARGIN || !determined {
-            Verdict::Ambiguous
-        } else if matches!(evidence, Evidence::Features(_)) && out.inliers < FEWEST_REFINED {
-            Verdict::TooFewMatches
-        } else {
-            Verdict::Found
-        };
         Ok(())
     }
 

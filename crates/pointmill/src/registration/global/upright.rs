@@ -3,7 +3,7 @@
 use super::ground;
 use super::surface::Surface;
 use crate::ndt::{NdtParams, ndt_grid};
-use crate::registration::level::{LevelParams, LevelTarget, LevelTargetParams};
+use crate::registration::level::{LevelCandidate, LevelParams, LevelTarget, LevelTargetParams};
 use crate::{Argument, Device, Error, Result, Rows, memory};
 use pointmill_core::ndt::MAX_CELL;
 use pointmill_core::rigid::{Rigid, subtract, wide};
@@ -21,6 +21,9 @@ const MOST: usize = 16;
 /// Candidates are apart by so many voxels, or radians.
 const APART: (f64, f64) = (6.0, 0.12);
 
+/// Most places and blocks that are looked at where the ground turns clouds upright. Pairs of sweeps
+/// take up to 7 million, those that are found up to 4 million.
+const MOST_EVALUATED: u64 = 1 << 23;
 /// Without known heights, sources are looked for up to so many voxels from the middle of the target.
 const WIDEST: f64 = 500.0;
 
@@ -83,11 +86,13 @@ impl Upright {
         Ok(Self { targets, turn })
     }
 
-    /// Where a source may be that its ground turns upright; none where it has no ground.
-    pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
-        let (Some(turn), Some(over)) = (turn(source, voxel), self.targets.first()) else { return Ok(Vec::new()) };
+    /// Where a source may be that its ground turns upright: nowhere where it has no ground. None if
+    /// the search is given up, since it takes too long.
+    pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Option<Vec<Rigid>>> {
+        let (Some(turn), Some(over)) = (turn(source, voxel), self.targets.first()) else { return Ok(Some(Vec::new())) };
         let back = self.turn.inverse();
-        memory::collect(over.turned(source, &turn, voxel)?.iter().map(|place| back.after(&place.after(&turn))))
+        let places = over.turned(source, &turn, voxel, MOST_EVALUATED)?;
+        places.map(|places| memory::collect(places.iter().map(|p| back.after(&p.after(&turn))))).transpose()
     }
 
     /// The heights to search, one after the other until the pose is found: first those of the ground,
@@ -100,11 +105,11 @@ impl Upright {
 impl Heights {
     /// The best places of a source, the best first.
     pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
-        self.turned(source, &Rigid::IDENTITY, voxel)
+        Ok(self.turned(source, &Rigid::IDENTITY, voxel, u64::MAX)?.unwrap_or_default())
     }
 
-    /// The best places of a source that is turned first.
-    fn turned(&self, source: &Surface, turn: &Rigid, voxel: f64) -> Result<Vec<Rigid>> {
+    /// The best places of a source that is turned first; none if more than `most` would be looked at.
+    fn turned(&self, source: &Surface, turn: &Rigid, voxel: f64, most: u64) -> Result<Option<Vec<Rigid>>> {
         let middle = turn.apply(middle(&source.together()?));
         let about = memory::collect(source.points.iter().map(|p| subtract(turn.apply(wide(*p)), middle)))?;
         let search = LevelParams {
@@ -114,9 +119,10 @@ impl Heights {
             apart_radians: APART.1,
             ..LevelParams::default()
         };
-        let found = self.0.search(Rows::from(&about[..]), &search)?;
+        let Some(found) = self.0.search_at_most(Rows::from(&about[..]), &search, most)? else { return Ok(None) };
         let back = middle.map(|x| -x);
-        memory::collect(found.candidates.iter().map(|place| *place.target_from_source.about(back, [0.0; 3]).rigid()))
+        let pose = |place: &LevelCandidate| *place.target_from_source.about(back, [0.0; 3]).rigid();
+        Ok(Some(memory::collect(found.candidates.iter().map(pose))?))
     }
 }
 

@@ -55,13 +55,24 @@ impl LevelTarget {
     /// # Errors
     /// Parameters out of range; points of another type or on a GPU; out of memory.
     pub fn search<'a>(&self, source: impl Into<Rows<'a>>, params: &LevelParams) -> Result<LevelSearch> {
-        let source = source.into();
+        let found = self.search_at_most(source.into(), params, u64::MAX)?;
+        Ok(found.expect("a search without a limit ends"))
+    }
+
+    /// The same; none if it takes more than so many places and blocks, since candidates of a part of
+    /// the places are no answer.
+    pub(crate) fn search_at_most(
+        &self,
+        source: Rows<'_>,
+        params: &LevelParams,
+        most: u64,
+    ) -> Result<Option<LevelSearch>> {
         params.validate()?;
         source.check_points(Argument::Source, self.stream())?;
         if source.stream().is_some() {
             return Err(Error::argument(Argument::Source, "points in host memory", "points of a device"));
         }
-        self.device().install(|| Search::new(self, &source, params)?.run())
+        self.device().install(|| Search::new(self, &source, params)?.run(most))
     }
 }
 
@@ -83,21 +94,28 @@ impl<'a> Search<'a> {
         Ok(Self { target, params, yaws, source, heights, kept: Vec::new() })
     }
 
-    fn run(mut self) -> Result<LevelSearch> {
-        let evaluated = self.search()?;
+    fn run(mut self, most: u64) -> Result<Option<LevelSearch>> {
+        let Some(evaluated) = self.search(most)? else { return Ok(None) };
         let (points, places) = (self.source.len(), self.heights.places() * self.yaws.count as u64);
         let candidates = self.kept.iter().map(|node| self.candidate(node)).collect::<Result<_>>()?;
-        Ok(LevelSearch { candidates, points, places, evaluated })
+        Ok(Some(LevelSearch { candidates, points, places, evaluated }))
     }
 
-    /// Finds the best places that are apart. Returns how many places and blocks it looked at.
-    pub(super) fn search(&mut self) -> Result<u64> {
+    /// Finds the best places that are apart. Returns how many places and blocks it looked at; none
+    /// where these, or the wide blocks, are more than `most`.
+    pub(super) fn search(&mut self, most: u64) -> Result<Option<u64>> {
+        if self.wide_blocks() > most {
+            return Ok(None);
+        }
         let roots = self.roots()?;
         let mut evaluated = roots.len() as u64;
         let mut queue = Queue::new(roots);
         let mut batch = Vec::new();
         while self.kept.len() < self.params.candidates {
             par::check();
+            if evaluated > most {
+                return Ok(None);
+            }
             while batch.len() < AT_ONCE
                 && let Some(node) = queue.peek().filter(|node| node.level > 0)
             {
@@ -122,18 +140,27 @@ impl<'a> Search<'a> {
             }
             batch.clear();
         }
-        Ok(evaluated)
+        Ok(Some(evaluated).filter(|evaluated| *evaluated <= most))
+    }
+
+    /// The first places of all wide blocks: y and x.
+    fn corners(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let [along, across] = self.heights.wide().map(|n| n * WIDE);
+        (0..across).step_by(WIDE).flat_map(move |j| (0..along).step_by(WIDE).map(move |i| (j, i)))
+    }
+
+    /// The number of wide blocks at all yaws and heights.
+    pub(super) fn wide_blocks(&self) -> u64 {
+        let heights = |[least, most]: [i32; 2]| (i64::from(most) - i64::from(least) + 1).max(0) as u64;
+        self.corners().map(|(j, i)| heights(self.heights.at(2, i, j))).sum::<u64>() * self.yaws.count as u64
     }
 
     /// All wide blocks at all yaws and heights.
     fn roots(&self) -> Result<Vec<Node>> {
         let field = self.target.field();
-        let [along, across] = self.heights.wide();
         let of_yaw = |yaw: u32| -> Result<Vec<Node>> {
             let mut nodes = Vec::new();
-            for (j, i) in
-                (0..across * WIDE).step_by(WIDE).flat_map(|j| (0..along * WIDE).step_by(WIDE).map(move |i| (j, i)))
-            {
+            for (j, i) in self.corners() {
                 let [least, most] = self.heights.at(2, i, j);
                 for height in least..=most {
                     let score = self.source.bound(field, yaw, height, [i, j]);

@@ -120,10 +120,14 @@ fn the_answer_is_that_of_the_search_of_all_places() {
             let wanted = exhaustive(&target, &grid, &scan, &params);
             let rows = Rows::from(&scan[..]);
             let mut search = Search::new(&target, &rows, &params).unwrap();
-            let evaluated = search.search().unwrap();
+            let evaluated = search.search(u64::MAX).unwrap().unwrap();
             assert!(!wanted.is_empty() && search.kept == wanted, "{round}: {:?} {wanted:?}", search.kept);
             let found = target.search(rows, &params).unwrap();
             assert_eq!(found.evaluated, evaluated);
+            // With a limit the answer is the same, or none.
+            let within = |most| target.search_at_most(rows, &params, most).unwrap();
+            let enough = evaluated.max(search.wide_blocks());
+            assert_eq!((within(enough), within(evaluated - 1), within(0)), (Some(found.clone()), None, None));
             assert!(found.candidates.iter().map(|one| one.score).eq(wanted.iter().map(|one| usize::from(one.score))));
         }
     }
