@@ -420,6 +420,8 @@ enum pointmill_sweep_status
   POINTMILL_SWEEP_REPEATED = 4,
   POINTMILL_SWEEP_TOO_FEW_POINTS = 5,
   POINTMILL_SWEEP_LOST = 6,
+  POINTMILL_SWEEP_RECOVERED = 7,
+  POINTMILL_SWEEP_AMBIGUOUS = 8,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -754,7 +756,8 @@ typedef struct pointmill_ndt_align_params {
 typedef struct pointmill_odometry_params {
   // sizeof(pointmill_odometry_params)
   size_t struct_size;
-  // Edge of a voxel of the map in metres; default 1.
+  // Edge of a voxel of the map in metres; default 0: the largest up to 1 m that leaves the
+  // first sweep enough voxels.
   double voxel_size;
   // Nearer points are left out; default 1 m.
   double min_range;
@@ -768,7 +771,7 @@ typedef struct pointmill_odometry_params {
   uint32_t deskew;
   // Width of the weights in metres; default 0.1.
   double robust_width;
-  // Most steps of an alignment; default 50.
+  // Most steps of an alignment; default 500.
   uint64_t max_iterations;
 } pointmill_odometry_params;
 
@@ -804,6 +807,10 @@ typedef struct pointmill_step {
   uint64_t rank;
   // Points of the map.
   uint64_t map_points;
+  // The share of the aligned points that the map explains; 0 where there was no alignment.
+  double explained;
+  // Edge in metres of the voxels of the map.
+  double voxel_size;
 } pointmill_step;
 
 // Parameters of localization.
