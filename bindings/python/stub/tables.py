@@ -197,6 +197,7 @@ PARAMETERS_OF = {
     "nms.metric": 'Literal["bev", "volume", "circle"]',
     "Moments.__new__.origin": "_Numbers | None",
     "Moments.merge.other": "Moments",
+    "Odometry.__new__.voxel_size": "float | None",
     "BlockMap.__new__.resolution": "float | None",
     "BlockMap.__new__.origin": "_Numbers | None",
     "BlockMap.add.points": "_Array | Scan",
