@@ -126,7 +126,7 @@ impl Rounds {
     }
 
     /// Moves the keypoints to where they are at the moment of the sweep, by a motion a second.
-    pub(super) fn place(&self, engine: &mut dyn Engine, twist: [f64; 6]) -> Result<Spread> {
+    fn place(&self, engine: &mut dyn Engine, twist: [f64; 6]) -> Result<Spread> {
         let motion = self.moment.map(|moment| Motion { twist, moment });
         Ok(spread_of(&engine.place(motion)?, self.keypoints))
     }

@@ -8,6 +8,7 @@
 use super::engine::{Engine, Linearize};
 use super::normal_equations::NormalEquations;
 use pointmill::{Pose, Result};
+use pointmill_core::icp::pairs::{Linearization, STEP_TERMS};
 use pointmill_core::icp::pose::step_hessian;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::linear::{Square, eigen};
@@ -147,21 +148,21 @@ impl<'a> Search<'a> {
 
     /// The share of the first keypoints with a neighbour within so many voxels.
     fn near(&mut self, pose: &Pose, voxels: f64, first: usize) -> Result<f64> {
-        let request = Linearize {
-            at: self.spread.at(*pose.rigid()),
-            width: self.voxel,
-            within: (voxels * self.voxel) as f32,
-            first,
-        };
+        let (at, within) = (self.spread.at(*pose.rigid()), (voxels * self.voxel) as f32);
+        let request = Linearize { at, width: self.voxel, within, first };
         Ok(self.engine.linearize(&request)?[0] / first as f64)
     }
 
-    /// The normal equations of the thinned sweep.
-    fn linearize(&mut self, pose: &Pose) -> Result<(Linearize, [f64; pointmill_core::icp::pairs::STEP_TERMS])> {
-        let first = thinned(self.keypoints as u32) as usize;
+    /// The terms of the normal equations of the thinned sweep, and where they are taken.
+    fn linearize(&mut self, pose: &Pose) -> Result<(Linearization, [f64; STEP_TERMS])> {
         let at = self.spread.at(*pose.rigid());
-        let request = Linearize { at, width: WIDTH * self.voxel, within: self.voxel as f32, first };
-        Ok((request, self.engine.linearize(&request)?))
+        let request = Linearize { at, width: WIDTH * self.voxel, within: self.voxel as f32, first: self.thinned() };
+        Ok((at, self.engine.linearize(&request)?))
+    }
+
+    /// The number of keypoints of the thinned sweep.
+    const fn thinned(&self) -> usize {
+        thinned(self.keypoints as u32) as usize
     }
 
     /// Scores starts and aligns the best.
@@ -181,19 +182,19 @@ impl<'a> Search<'a> {
 
     fn align(&mut self, mut pose: Pose) -> Result<()> {
         for _ in 0..STEPS {
-            let (request, terms) = self.linearize(&pose)?;
-            let equations = NormalEquations::new(request.at, terms);
-            let next = Pose::from(equations.moved(&equations.step(&[])));
+            let (at, terms) = self.linearize(&pose)?;
+            let equations = NormalEquations::new(at, terms);
+            let step = equations.step(&[]);
+            let next = Pose::from(equations.moved(&step));
             if !(terms[0] >= MIN_PAIRS && equations.weight() > 0.0 && next.is_rigid()) {
                 return Ok(());
             }
-            let step = equations.step(&[]).iter().map(|x| x * x).sum::<f64>().sqrt();
             pose = next;
-            if step < STEP * self.voxel {
+            if step.iter().map(|x| x * x).sum::<f64>().sqrt() < STEP * self.voxel {
                 break;
             }
         }
-        let explained = self.near(&pose, NEAR, thinned(self.keypoints as u32) as usize)?;
+        let explained = self.near(&pose, NEAR, self.thinned())?;
         self.places.push(Place { pose, explained });
         Ok(())
     }
@@ -206,8 +207,8 @@ impl<'a> Search<'a> {
     /// Looks beside the best place: walls with windows, pillars and shelves fit again a step farther.
     fn slide(&mut self) -> Result<()> {
         let Some(best) = self.best() else { return Ok(()) };
-        let (request, terms) = self.linearize(&best.pose)?;
-        let equations = NormalEquations::new(request.at, terms);
+        let (at, terms) = self.linearize(&best.pose)?;
+        let equations = NormalEquations::new(at, terms);
         let hessian = step_hessian(&terms);
         let of_translation: Square<3> = std::array::from_fn(|i| std::array::from_fn(|j| hessian[i][j]));
         let (_, axes) = eigen(&of_translation);
