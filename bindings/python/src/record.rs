@@ -44,6 +44,14 @@ impl Attributes {
         self.fields(T::FIELDS, array)
     }
 
+    /// The same where all may be `None`, because nobody waited for them.
+    pub(crate) fn maybe_record<T: Record>(self) -> Self {
+        let there = self.0.len();
+        let mut all = self.record::<T>("");
+        all.0[there..].iter_mut().for_each(|attribute| attribute.annotation += " | Any");
+        all
+    }
+
     fn fields(mut self, fields: &[Field], array: &str) -> Self {
         for field in fields {
             if let Kind::Record(inner) = field.kind {
@@ -56,10 +64,16 @@ impl Attributes {
     }
 
     /// The arrays of a result; those that a call may not make are `None` then.
-    pub(crate) fn arrays<K: ArrayName>(mut self, always: &[K]) -> Self {
+    pub(crate) fn arrays<K: ArrayName>(self, always: &[K]) -> Self {
+        self.arrays_with(always, &[])
+    }
+
+    /// The same where some are given in 64 bits.
+    pub(crate) fn arrays_with<K: ArrayName>(mut self, always: &[K], wide: &[K]) -> Self {
         for array in K::ALL {
             let annotation = if always.contains(array) { "_Own" } else { "_Own | Any" }.to_owned();
-            let doc = in_python(&plain(array.doc())).replace("uint32", "int32");
+            let doc = in_python(&plain(array.doc())).replace("u64", "int64");
+            let doc = doc.replace("uint32", if wide.contains(array) { "int64" } else { "int32" });
             self.0.push(Attribute { name: array.name(), annotation, doc });
         }
         self
@@ -235,6 +249,17 @@ impl<'a, 'py> Fields<'a, 'py> {
         Ok(self)
     }
 
+    /// [`Fields::record`], or `None` for each field where nobody waited for it.
+    pub(crate) fn maybe_record<T: Record>(mut self, record: Option<&T>) -> PyResult<Self> {
+        if let Some(record) = record {
+            return self.record(record);
+        }
+        for field in T::FIELDS {
+            self = self.set(field.name, None::<()>)?;
+        }
+        Ok(self)
+    }
+
     /// An attribute that no record has.
     pub(crate) fn set(self, name: &str, value: impl IntoPyObject<'py>) -> PyResult<Self> {
         self.fields.set_item(name, value)?;
@@ -327,6 +352,7 @@ fn pose_text(pose: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Refuses a value of another type than the attribute has; arrays are of any.
 fn check(name: &str, annotation: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let (of, optional) = annotation.strip_suffix(" | None").map_or((annotation, false), |of| (of, true));
+    // What nobody waited for may be of any type.
     let fits = match of.split('[').next().unwrap_or(of) {
         "int" => value.is_instance_of::<PyInt>(),
         "float" => value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>(),

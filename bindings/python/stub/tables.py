@@ -325,12 +325,12 @@ OVERLOADS = {
         ("_Given", {"sweeps": "Sequence[_Given]"}),
     ],
     "grid_sample": [
-        ("GridSampled[_Numpy]", {"points": "_Host"}),
-        ("GridSampled[_Given]", {"points": "_Given"}),
+        ("GridSampled[_Numpy]", {"points": "_Host", "padded": "bool"}),
+        ("GridSampled[_Given]", {"points": "_Given", "padded": "bool"}),
     ],
     "index_pairs": [
-        ("ConvPairs[_Numpy]", {"coords": "_Host"}),
-        ("ConvPairs[_Given]", {"coords": "_Given"}),
+        ("ConvPairs[_Numpy]", {"coords": "_Host", "padded": "bool"}),
+        ("ConvPairs[_Given]", {"coords": "_Given", "padded": "bool"}),
     ],
     "patches": [
         ("Patches[_Numpy]", {"like": "None"}),
@@ -341,8 +341,8 @@ OVERLOADS = {
         ("_Given", {"voxels": "_Given"}),
     ],
     "pool_hierarchy": [
-        ("tuple[Serialized[_Numpy], list[PooledStage[_Numpy]]]", {"grid_coord": "_Host"}),
-        ("tuple[Serialized[_Given], list[PooledStage[_Given]]]", {"grid_coord": "_Given"}),
+        ("tuple[Serialized[_Numpy], list[PooledStage[_Numpy]]]", {"grid_coord": "_Host", "padded": "bool"}),
+        ("tuple[Serialized[_Given], list[PooledStage[_Given]]]", {"grid_coord": "_Given", "padded": "bool"}),
     ],
     "serialize": [
         ("Serialized[_Numpy]", {"grid_coord": "_Host"}),

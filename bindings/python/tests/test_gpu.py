@@ -423,6 +423,90 @@ def test_graphs():
         assert_same(result, pointmill.voxelize(cloud(seed=seed), **params))
 
 
+def cells_of(seed):
+    rng = np.random.default_rng(seed)
+    cells = np.unique(rng.integers(0, 64, (9000, 3)), axis=0)
+    return rng.permutation(cells)[:8000].astype(np.int32)
+
+
+def front_end():
+    """Operators of a detector that take capacities: what each makes of a seed, and of tensors."""
+    frame = dict(shape=(64, 64, 64), batch=1)
+    strided = dict(kind="strided", kernel=3, stride=2, padding=1, capacity=9000)
+
+    def coords(cells):
+        return np.concatenate([np.zeros((len(cells), 1), np.int32), cells[:, ::-1]], 1)
+
+    def boxes(seed):
+        rng = np.random.default_rng(seed)
+        sizes = np.column_stack([rng.uniform(-30, 30, (500, 3)), rng.uniform(1, 5, (500, 3)), rng.uniform(-3, 3, 500)])
+        return [sizes.astype(np.float32), rng.uniform(0, 1, 500).astype(np.float32)]
+
+    def pooled(cells):
+        (codes, order, inverse), stages = pt.pool_hierarchy(
+            cells, items=1, depth=6, capacities=[8000, 6000, 500, 100]
+        )
+        return [codes, order, inverse, *(tensor for stage in stages for tensor in stage)]
+
+    return {
+        "grid_sample": (lambda seed: [cloud(seed=seed)], lambda p: pt.grid_sample(p, 0.4, capacity=19_000)),
+        "serialize": (lambda seed: [cells_of(seed)], lambda c: pt.serialize(c, items=1, depth=6)),
+        "pool_hierarchy": (lambda seed: [cells_of(seed)], pooled),
+        "submanifold": (lambda seed: [coords(cells_of(seed))], lambda c: pt.index_pairs(c, **frame)),
+        "strided": (lambda seed: [coords(cells_of(seed))], lambda c: pt.index_pairs(c, **frame, **strided)),
+        "nms": (boxes, lambda b, s: pt.nms(b, s, 0.2, padded=True, post_max=83)),
+        "boxes_iou": (boxes, lambda b, s: [pt.boxes_iou(b, b)]),
+        "densify": (
+            lambda seed: [cloud(seed=seed), cloud(seed=seed + 9)],
+            lambda a, b: [pt.densify([a, b], torch.eye(4).repeat(2, 1, 1), torch.tensor([0.0, 0.5]))],
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", front_end())
+def test_results_of_the_front_end_stay_on_the_device(name):
+    """Bits of the CPU; what is copied to the host are numbers of rows and refused rows."""
+    make, call = front_end()[name]
+    given = make(1)
+    want = [tensor.numpy() for tensor in call(*map(torch.from_numpy, given))]
+    tensors = [torch.from_numpy(one).to(GPU) for one in given]
+    call(*tensors)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as trace:
+        got = call(*tensors)
+        torch.cuda.synchronize()
+    for one, other in zip(got, want, strict=True):
+        assert one.device == GPU and one.is_contiguous()
+        assert_bits(bits(one), other, name)
+    copies = [event.name for event in trace.events() if "Memcpy" in event.name and "DtoD" not in event.name]
+    if name not in ("densify", "serialize"):
+        # Poses come from the host, and bad cells are refused by row.
+        assert copies == [], copies
+
+
+@pytest.mark.parametrize("name", front_end())
+def test_graphs_of_the_front_end(name):
+    """Each operator with capacities is captured by torch, and replayed with two inputs in turns."""
+    make, call = front_end()[name]
+    tensors = [torch.from_numpy(one).to(GPU) for one in make(1)]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        call(*tensors)
+        side.synchronize()
+        with torch.cuda.graph(graph, stream=side):
+            result = call(*tensors)
+    for seed in (2, 1, 2):
+        given = make(seed)
+        for tensor, one in zip(tensors, given, strict=True):
+            tensor.copy_(torch.from_numpy(one))
+        call(*[torch.from_numpy(one).to(GPU) for one in make(5)])
+        graph.replay()
+        torch.cuda.synchronize()
+        for one, other in zip(result, call(*map(torch.from_numpy, given)), strict=True):
+            assert_bits(bits(one), other.numpy(), name)
+
+
 def test_icp_is_that_of_the_cpu():
     for file in fixture_files("icp"):
         case = dict(np.load(file.values[0]))

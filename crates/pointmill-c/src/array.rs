@@ -2,7 +2,7 @@
 
 use crate::error::{Fault, Result};
 use crate::handle::{choice, given, structs, text};
-use pointmill::interop::{Lent, RawRows};
+use pointmill::interop::{ArrayName, ArraySpec, DeviceArrays, Lent, RawRows};
 use pointmill::{AnyBuffer, Argument, ArrayView, Buffer, Dtype, NamedArrays, Stream, Values};
 use std::ffi::{c_char, c_void};
 
@@ -152,6 +152,9 @@ pub(crate) fn counted(count: *const pointmill_array, stream: &Stream) -> Result<
     Ok(Some(stream.upload(&[unsafe { array.data.cast::<u32>().read() }])?))
 }
 
+/// An array with its name.
+pub(crate) type Named = (&'static str, View);
+
 /// An array of a result, in its own memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
@@ -186,6 +189,18 @@ impl View {
     pub(crate) fn new<T: Number>(buffer: &Buffer<T>, rows: usize, columns: usize) -> Result<Self> {
         fits(rows, columns, buffer.len())?;
         Ok(Self { address: buffer.device_pointer(), dtype: T::DTYPE, rows, columns })
+    }
+
+    /// The arrays of a result, and counters beside them.
+    pub(crate) fn of<R: DeviceArrays>(result: &R, counters: &[(&'static str, &Buffer<u32>)]) -> Result<Vec<Named>> {
+        let view = |spec: &ArraySpec<R::Array>| {
+            let [rows, ref rest @ ..] = *spec.shape else { unreachable!("arrays have an axis") };
+            let (columns, (address, len)) = (rest.iter().product(), result.memory(spec.array));
+            fits(rows, columns, len)?;
+            Ok((spec.array.name(), Self { address, dtype: spec.dtype, rows, columns }))
+        };
+        let counter = |(name, words): &(_, &Buffer<u32>)| Ok((*name, Self::new(words, 1, words.len())?));
+        result.bounds().iter().map(view).chain(counters.iter().map(counter)).collect()
     }
 
     pub(crate) fn any(buffer: &AnyBuffer, shape: &[usize]) -> Result<Self> {
@@ -257,9 +272,9 @@ impl Outcome {
     }
 
     /// Hands an array over as [`give`] does, where there is a result.
-    pub(crate) fn give<const N: usize>(
+    pub(crate) fn give(
         &self,
-        views: impl FnOnce() -> Result<[(&'static str, View); N]>,
+        views: impl FnOnce() -> Result<Vec<Named>>,
         name: *const c_char,
         stream: &Stream,
         out: *mut pointmill_array,
@@ -280,18 +295,13 @@ impl Outcome {
 }
 
 /// The views of a result on the host.
-pub(crate) fn host_views(arrays: &impl NamedArrays) -> Vec<(&'static str, View)> {
+pub(crate) fn host_views(arrays: &impl NamedArrays) -> Vec<Named> {
     arrays.arrays().iter().map(|(name, view)| (*name, View::host(view))).collect()
 }
 
 /// Hands an array of a result over: as a view, or copied to memory of the caller. `stream` is that of
 /// the result, the CPU's for one on the host.
-pub(crate) fn give(
-    views: &[(&'static str, View)],
-    name: *const c_char,
-    stream: &Stream,
-    out: *mut pointmill_array,
-) -> Result<()> {
+pub(crate) fn give(views: &[Named], name: *const c_char, stream: &Stream, out: *mut pointmill_array) -> Result<()> {
     let name = text(name, "name")?;
     let Some((_, view)) = views.iter().find(|(one, _)| *one == name) else {
         let names: Vec<_> = views.iter().map(|(name, _)| *name).collect();

@@ -196,7 +196,7 @@ pub extern "C" fn pointmill_box_iou_array(
 ) -> pointmill_status {
     guard(|| {
         let pointmill_box_iou { stream, iou, shape: [rows, columns], outcome, .. } = some(iou, "iou")?;
-        outcome.give(|| Ok([("iou", View::new(iou, *rows, *columns)?)]), name, stream, array)
+        outcome.give(|| Ok(vec![("iou", View::new(iou, *rows, *columns)?)]), name, stream, array)
     })
 }
 
@@ -269,14 +269,7 @@ pub extern "C" fn pointmill_suppressor_array(
 ) -> pointmill_status {
     guard(|| {
         let pointmill_suppressor { stream, kept, outcome, .. } = some(suppressor, "suppressor")?;
-        let items = kept.num_items();
-        let views = || {
-            Ok([
-                ("rows", View::new(kept.rows(), items, kept.capacity())?),
-                ("num_kept", View::new(kept.num_kept(), items, 1)?),
-            ])
-        };
-        outcome.give(views, name, stream, array)
+        outcome.give(|| View::of(kept, &[]), name, stream, array)
     })
 }
 

@@ -69,7 +69,7 @@ pub extern "C" fn pointmill_densifier_array(
 ) -> pointmill_status {
     guard(|| {
         let pointmill_densifier { stream, points, shape: [rows, columns], outcome, .. } = some(densifier, "densifier")?;
-        outcome.give(|| Ok([("points", View::new(points, *rows, *columns)?)]), name, stream, array)
+        outcome.give(|| Ok(vec![("points", View::new(points, *rows, *columns)?)]), name, stream, array)
     })
 }
 
@@ -199,7 +199,7 @@ pub extern "C" fn pointmill_pillar_encoder_array(
     guard(|| {
         let pointmill_pillar_encoder { stream, features, shape: [rows, columns], outcome, .. } =
             some(encoder, "encoder")?;
-        outcome.give(|| Ok([("features", View::new(features, *rows, *columns)?)]), name, stream, array)
+        outcome.give(|| Ok(vec![("features", View::new(features, *rows, *columns)?)]), name, stream, array)
     })
 }
 

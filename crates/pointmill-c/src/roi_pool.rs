@@ -244,16 +244,9 @@ pub extern "C" fn pointmill_points_in_boxes_array(
     guard(|| {
         let pointmill_points_in_boxes { stream, numbers, lists, last, outcome, .. } = some(inside, "inside")?;
         if let Some((made, len)) = last {
-            return outcome.give(|| Ok([(*made, View::new(numbers, *len, 1)?)]), name, stream, array);
+            return outcome.give(|| Ok(vec![(*made, View::new(numbers, *len, 1)?)]), name, stream, array);
         }
-        let (rows, len) = (lists.num_rows(), lists.num_indices());
-        let views = || {
-            Ok([
-                ("row_splits", View::new(lists.row_splits(), rows + 1, 1)?),
-                ("indices", View::new(lists.indices(), len, 1)?),
-            ])
-        };
-        outcome.give(views, name, stream, array)
+        outcome.give(|| View::of(lists, &[]), name, stream, array)
     })
 }
 

@@ -5,8 +5,11 @@
 //! package go through that list.
 
 mod any;
+mod outputs;
 
 pub use any::{AnyArray, AnyBuffer, Value};
+pub use outputs::{ArrayLender, DeviceArrays};
+pub(crate) use outputs::{outputs, read_cut, replace};
 
 use crate::device::{Buffer, Output, Stream};
 use crate::{Argument, Result, ensure};
@@ -16,7 +19,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// The arrays of an operator's result, in the order that files and bindings have.
-pub trait ArrayName: Copy + Debug + PartialEq + 'static {
+pub trait ArrayName: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// Every array.
     const ALL: &'static [Self];
     /// The name in `.npz` files and in Python.
@@ -140,6 +143,15 @@ impl<K: ArrayName> Arrays<K> {
         let expected = "arrays of the stream of the result";
         ensure(streams.chain([&other.stream]).all(own), Argument::Arrays, expected, "arrays of another one")?;
         Ok(std::mem::replace(self, other))
+    }
+
+    /// Refuses arrays of other types than these, in the order of the names.
+    pub(crate) fn check_types(&self, dtypes: &[Dtype]) -> Result<()> {
+        let there = self.buffers.iter().zip(dtypes).filter_map(|(buffer, dtype)| Some((buffer.as_ref()?, dtype)));
+        for (buffer, &dtype) in there {
+            ensure(buffer.dtype() == dtype, Argument::Arrays, dtype, buffer.dtype())?;
+        }
+        Ok(())
     }
 
     /// Makes room for an array of this type. What it held is lost if it was shorter or of another

@@ -75,15 +75,6 @@ def _unknown() -> torch.SymInt:
     return torch.library.get_ctx().new_dynamic_size()
 
 
-def _fill(tensor: Tensor, length: int | None, axis: int = 0, value: int = -1) -> Tensor:
-    """The tensor with `value` behind it, so that it has a length; None leaves it as it is."""
-    if length is None or length == tensor.shape[axis]:
-        return tensor
-    shape = list(tensor.shape)
-    shape[axis] = length - shape[axis]
-    return torch.cat([tensor, tensor.new_full(shape, value)], axis)
-
-
 def _floats(values: float | Iterable[float]) -> list[float]:
     """Three numbers of Python's own, or one for all axes."""
     return [float(v) for v in values] if isinstance(values, Iterable) else [float(values)] * 3
@@ -118,9 +109,9 @@ def _grid_sample(
     row_splits: Sequence[int] | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     how: Any = {"pick": pick, "number": number, "seed": seed, "capacity": capacity, "row_splits": row_splits}
-    found = _pointmill.grid_sample(points, grid_size, point_cloud_range=point_cloud_range, **how)
-    filled = [_fill(one, capacity) for one in (found.grid_coord, found.batch, found.rows)]
-    return filled[0], filled[1], filled[2], _fill(found.num_points, capacity, value=0), found.inverse
+    padded = capacity is not None
+    found = _pointmill.grid_sample(points, grid_size, point_cloud_range=point_cloud_range, padded=padded, **how)
+    return found.grid_coord, found.batch, found.rows, found.num_points, found.inverse
 
 
 def grid_sample(
@@ -258,17 +249,11 @@ def _pool_hierarchy(
     capacities: Sequence[int] | None,
 ) -> list[Tensor]:
     how: dict[str, Any] = {"strides": strides, "items": items, "depth": depth, "capacities": capacities}
-    cells, stages = _pointmill.pool_hierarchy(grid_coord, batch, orders=orders.split(","), **how)
+    padded = capacities is not None
+    cells, stages = _pointmill.pool_hierarchy(grid_coord, batch, orders=orders.split(","), padded=padded, **how)
     results = [cells.codes, cells.order, cells.inverse]
-    rows = None
-    for i, stage in enumerate(stages):
-        most = None if capacities is None else capacities[i]
-        end = 0 if most is None else int(stage.indptr[-1])
-        results += [_fill(stage.cluster, rows), _fill(stage.indptr, None if most is None else most + 1, value=end)]
-        results += [_fill(stage.indices, rows)]
-        results += [_fill(one, most) for one in (stage.head, stage.grid_coord, stage.batch)]
-        results += [_fill(one, most, axis=1) for one in (stage.codes, stage.order, stage.inverse)]
-        rows = most
+    for stage in stages:
+        results += [getattr(stage, name) for name in PooledCells._fields]
     return results
 
 
@@ -348,9 +333,8 @@ def _index_pairs(
 ) -> tuple[Tensor, Tensor, Tensor]:
     how: dict[str, Any] = {"kind": kind, "outputs": outputs, "output_shape": output_shape, "capacity": capacity}
     how |= {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
-    pairs = _pointmill.index_pairs(coords, shape, batch, **how)
-    room = capacity if kind in ("strided", "transposed") else None
-    return _fill(pairs.coords, room), _fill(pairs.table, room, axis=1), pairs.counts
+    pairs = _pointmill.index_pairs(coords, shape, batch, padded=capacity is not None, **how)
+    return pairs.coords, pairs.table, pairs.counts
 
 
 def index_pairs(

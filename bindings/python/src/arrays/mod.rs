@@ -7,11 +7,13 @@ mod dlpack;
 mod numpy;
 mod output;
 mod results;
+mod target;
 mod torch;
 
 pub(crate) use dlpack::DlpackArray;
 pub(crate) use output::{Backend, BorrowedTensor, OwnedBackend, Value};
 pub(crate) use results::{Filled, Lender, OutputArrays};
+pub(crate) use target::{Made, Target};
 
 use crate::errors::{kind, value};
 use crate::files::Scan;

@@ -40,8 +40,8 @@ macro_rules! value {
     )+};
 }
 // Rows and places in lists of `u32` are all below 2^31: torch computes with no other 32-bit integers
-// than signed ones.
-value!(i32 as i32: I32, u32 as i32: I32, i64 as i64: I64, f32 as f32: F32, f64 as f64: F64, f16 as i16: F16, bf16 as i16: Bf16);
+// than signed ones. Codes in `u64` have 63 bits at most.
+value!(i32 as i32: I32, u32 as i32: I32, i64 as i64: I64, u64 as i64: I64, f32 as f32: F32, f64 as f64: F64, f16 as i16: F16, bf16 as i16: Bf16);
 
 /// Where results go: the library and the device of an array that was handed in.
 pub(crate) struct Backend<'py> {
@@ -69,15 +69,22 @@ impl BorrowedTensor {
         self.tensor
     }
 
-    /// As many values from the front as this shape has, in it.
+    /// The values of this shape: those in front, and where rows are shorter those of each row.
     pub(crate) fn cut(self, py: Python<'_>, shape: &[usize]) -> PyResult<Py<PyAny>> {
-        if self.shape == shape { Ok(self.tensor) } else { Self::front(&self.tensor, py, shape) }
+        if self.shape == shape {
+            return Ok(self.tensor);
+        }
+        let shorter = self.shape.len() == shape.len() && self.shape[1..] != shape[1..];
+        let steps = strides(if shorter { &self.shape } else { shape });
+        let (sizes, strides) = (PyTuple::new(py, shape)?, PyTuple::new(py, steps)?);
+        let cut = self.tensor.call_method1(py, intern!(py, "as_strided"), (sizes, strides))?;
+        if shorter { cut.call_method0(py, intern!(py, "contiguous")) } else { Ok(cut) }
     }
+}
 
-    fn front(tensor: &Py<PyAny>, py: Python<'_>, shape: &[usize]) -> PyResult<Py<PyAny>> {
-        let (sizes, strides) = (PyTuple::new(py, shape)?, PyTuple::new(py, strides(shape))?);
-        tensor.call_method1(py, intern!(py, "as_strided"), (sizes, strides))
-    }
+/// An error of making a result.
+pub(super) fn failed(error: pointmill::Error) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
 }
 
 impl OwnedBackend {
@@ -131,7 +138,29 @@ impl<'py> Backend<'py> {
         // while work is under way gives it back to the stream that the work is on.
         let buffer = unsafe { Buffer::from_raw_cuda(stream, address, len) };
         let lent = BorrowedTensor { tensor: tensor.unbind(), shape: shape.to_vec() };
-        Ok((lent, buffer.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
+        Ok((lent, buffer.map_err(failed)?))
+    }
+
+    /// Memory for a result of one array, where the library lends it; see [`Backend::finish`].
+    pub(crate) fn room<T: Value>(&self, shape: &[usize]) -> PyResult<(Option<BorrowedTensor>, Option<Buffer<T>>)> {
+        if !self.lends_memory() {
+            return Ok((None, None));
+        }
+        let (tensor, buffer) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
+        Ok((Some(tensor), Some(buffer)))
+    }
+
+    /// A result of one array, for which [`Backend::room`] was asked.
+    pub(crate) fn finish<T: Value>(
+        &self,
+        lent: Option<BorrowedTensor>,
+        buffer: Buffer<T>,
+        shape: &[usize],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match lent {
+            Some(tensor) => Ok(tensor.whole().into_bound(self.object.py())),
+            None => self.give(buffer, shape),
+        }
     }
 
     /// A result of pointmill's own, of which the first values make up this shape, as an array of
@@ -142,7 +171,6 @@ impl<'py> Backend<'py> {
         if self.lends_memory() {
             // torch lends memory in the order of the caller's stream, whichever stream the result
             // was made on; a copy keeps both in order.
-            let failed = |error: pointmill::Error| PyRuntimeError::new_err(error.to_string());
             let (array, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
             detached(py, || lent.copy_from(&buffer, len)).map_err(failed)?;
             return Ok(array.whole().into_bound(py));
@@ -155,13 +183,27 @@ impl<'py> Backend<'py> {
         self.give_host(values, shape)
     }
 
+    /// Whole numbers of a device in the type that numpy and torch index with.
+    pub(crate) fn wide(&self, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.object.py();
+        if self.library == Library::Torch {
+            return array.call_method0(intern!(py, "long"));
+        }
+        array.call_method1(intern!(py, "astype"), (intern!(py, "int64"),))
+    }
+
+    /// Whether results are made in memory of the host.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.place == Place::Cpu
+    }
+
     /// A few values of the host as an array of the caller's library, on its device.
     pub(crate) fn give_values<T: Value>(&self, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         if self.place == Place::Cpu && self.library != Library::Other {
             return self.give_host(values, shape);
         }
         let uploaded = self.place.stream().and_then(|stream| stream.upload(&values));
-        self.give(uploaded.map_err(|error| PyRuntimeError::new_err(error.to_string()))?, shape)
+        self.give(uploaded.map_err(failed)?, shape)
     }
 
     /// Values of the host as an array of numpy or torch there.

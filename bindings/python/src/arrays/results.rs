@@ -1,14 +1,16 @@
 //! All arrays of a result, in memory of the caller's library or of pointmill's own.
 
+use super::output::failed;
 use super::{Backend, BorrowedTensor, OwnedBackend};
 use crate::ending::attached;
 use crate::errors::CallError;
 use pointmill::interop::{ArrayName, ArraySpec, Arrays};
-use pointmill::{AnyBuffer, Buffer, Dtype, Stream};
+use pointmill::{AnyArray, AnyBuffer, Buffer, Dtype, Stream};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// Memory that the caller's library lends for a result.
-type BorrowedTensors<K> = Vec<(K, BorrowedTensor)>;
+pub(super) type BorrowedTensors<K> = Vec<(K, BorrowedTensor)>;
 
 /// Arrays of the caller's library, by name.
 pub(crate) struct OutputArrays<K>(Vec<(K, Py<PyAny>)>);
@@ -18,6 +20,13 @@ impl<K: ArrayName> OutputArrays<K> {
     pub(crate) fn take(&mut self, array: K) -> Option<Py<PyAny>> {
         let at = self.0.iter().position(|(one, _)| *one == array)?;
         Some(self.0.swap_remove(at).1)
+    }
+
+    /// All arrays, of a call that makes every one.
+    pub(crate) fn all<T: From<[Py<PyAny>; N]>, const N: usize>(mut self) -> PyResult<T> {
+        let all = K::ALL.iter().filter_map(|array| self.take(*array)).collect::<Vec<_>>();
+        let missing = |_| PyRuntimeError::new_err("internal error: an array is missing; please report it");
+        <[Py<PyAny>; N]>::try_from(all).map(T::from).map_err(missing)
     }
 }
 
@@ -72,6 +81,26 @@ impl<'a, K: ArrayName> Lender<'a, K> {
     }
 }
 
+/// Arrays of which some are widened on the host.
+fn widened<K: ArrayName>(
+    mut arrays: Arrays<K>,
+    mut specs: Vec<ArraySpec<K>>,
+    wide: &[K],
+) -> pointmill::Result<Filled<K>> {
+    for spec in specs.iter_mut().filter(|spec| wide.contains(&spec.array)) {
+        let Some(buffer) = arrays.take(spec.array) else { continue };
+        let stream = buffer.stream().clone();
+        let values: Vec<i64> = match buffer.read(spec.shape.num_values())? {
+            AnyArray::U32(values) => values.into_iter().map(i64::from).collect(),
+            AnyArray::I32(values) => values.into_iter().map(i64::from).collect(),
+            _ => unreachable!("whole numbers of 32 bits are widened"),
+        };
+        arrays.set(spec.array, stream.upload(&values)?);
+        spec.dtype = Dtype::I64;
+    }
+    Ok(Filled::Own(arrays, specs))
+}
+
 /// Lent memory with a buffer of any type.
 fn any<T>((tensor, buffer): (BorrowedTensor, Buffer<T>)) -> (BorrowedTensor, AnyBuffer)
 where
@@ -98,6 +127,7 @@ impl Backend<'_> {
             Dtype::I32 => any(self.lend::<i32>(stream, shape)?),
             Dtype::I64 => any(self.lend::<i64>(stream, shape)?),
             Dtype::U32 => any(self.lend::<u32>(stream, shape)?),
+            Dtype::U64 => any(self.lend::<u64>(stream, shape)?),
             _ => any(self.lend::<f32>(stream, shape)?),
         })
     }
@@ -108,6 +138,21 @@ impl Backend<'_> {
             Filled::Borrowed(tensors, specs) => self.cut(tensors, &specs),
             Filled::Own(arrays, specs) => self.give_all(arrays, specs),
         }
+    }
+
+    /// The same with some arrays in 64 bits, as numpy and torch index.
+    pub(crate) fn outputs_wide<K: ArrayName>(&self, filled: Filled<K>, wide: &[K]) -> PyResult<OutputArrays<K>> {
+        // A library without `astype` gets what the host has widened.
+        let converts = self.lends_memory() || (!self.is_on_host() && self.object().hasattr("astype")?);
+        let filled = match filled {
+            Filled::Own(arrays, specs) if !converts => widened(arrays, specs, wide).map_err(failed)?,
+            other => other,
+        };
+        let mut outputs = self.outputs(filled)?;
+        for (_, array) in outputs.0.iter_mut().filter(|(one, _)| converts && wide.contains(one)) {
+            *array = self.wide(array.bind(self.object().py()))?.unbind();
+        }
+        Ok(outputs)
     }
 
     /// Arrays that a call filled in lent memory, cut to their shapes.
@@ -145,6 +190,7 @@ impl<'py> Backend<'py> {
             AnyBuffer::I32(buffer) => self.give(buffer, shape),
             AnyBuffer::I64(buffer) => self.give(buffer, shape),
             AnyBuffer::U32(buffer) => self.give(buffer, shape),
+            AnyBuffer::U64(buffer) => self.give(buffer, shape),
         }
     }
 }

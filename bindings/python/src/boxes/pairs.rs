@@ -1,13 +1,13 @@
 //! Overlaps of pairs of boxes.
 
 use super::{NAMES, boxes};
-use crate::arrays::{Array, Data};
+use crate::arrays::{Array, Data, Target};
 use crate::cache::Cache;
 use crate::errors::OrRaise;
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
 use pointmill::boxes::{BoxIou, IouParams, Pairs};
-use pointmill::{Result, Stream};
+use pointmill::{Error, Rows, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -34,19 +34,25 @@ impl<'py> Call<'py> {
     }
 
     /// Runs `work` without the interpreter's lock.
-    fn run<R: Send + 'static>(
+    /// Runs `work` with what it needs of the interpreter's objects besides the boxes.
+    fn run<R: Send + 'static, E, H: Send + Sync + 'static>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut BoxIou, &Stream, &Data, &Data) -> Result<R> + Send + 'static,
-    ) -> PyResult<R> {
+        held: H,
+        work: impl FnOnce(&mut BoxIou, &Stream, [Rows<'_>; 2], &H) -> Result<R, E> + Send + 'static,
+    ) -> PyResult<R>
+    where
+        Result<R, E>: OrRaise<R> + Send + 'static,
+        E: From<Error>,
+    {
         let (place, (n, m)) = (self.a.place(), self.len());
         CACHE.call(
             py,
             (place, &self.params, NAMES),
             |stream| BoxIou::new(stream, &self.params),
-            |_, stream| Ok((self.a.data(stream)?, self.b.data(stream)?)),
+            |_, stream| Ok((self.a.data(stream)?, self.b.data(stream)?, held)),
             Effort::of(place, n.saturating_mul(m), SHORT),
-            move |worker, stream, (a, b): &(Data, Data)| work(worker, stream, a, b),
+            move |worker, stream, (a, b, held): &(Data, Data, H)| work(worker, stream, [a.rows(7)?, b.rows(7)?], held),
         )
     }
 }
@@ -109,17 +115,12 @@ pub(crate) fn iou(
     let ((n, m), backend) = (call.len(), call.a.backend());
     let all = [n, m];
     let shape = if aligned { &all[..1] } else { &all[..] };
-    if backend.lends_memory() {
-        let stream = call.a.place().stream().or_raise(NAMES)?;
-        let (array, mut out) = backend.lend(&stream, shape)?;
-        call.run(py, move |worker, _, a, b| worker.iou(a.rows(7)?, b.rows(7)?, &mut out))?;
-        return Ok(array.whole());
-    }
-    let out = call.run(py, |worker, stream, a, b| {
-        let mut out = stream.alloc(0)?;
-        worker.iou(a.rows(7)?, b.rows(7)?, &mut out).map(|()| out)
+    let (lent, room) = backend.room(shape)?;
+    let out = call.run(py, (), |worker, stream, [a, b], ()| {
+        let mut out = room.map_or_else(|| stream.alloc(0), Ok)?;
+        worker.iou(a, b, &mut out).map(|()| out)
     })?;
-    Ok(backend.give(out, shape)?.unbind())
+    Ok(backend.finish(lent, out, shape)?.unbind())
 }
 
 /// List the pairs of boxes that overlap more than a threshold.
@@ -163,12 +164,10 @@ pub(crate) fn overlaps(
     params: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
     let call = Call::new(a, b, IouParams::default().with("overlaps", params)?)?;
-    let lists = call.run(py, move |worker, _, a, b| {
-        let mut lists = worker.lists()?;
-        worker.overlaps(a.rows(7)?, b.rows(7)?, threshold, &mut lists).map(|()| lists)
+    let backend = call.a.backend();
+    let target = Target::new(&backend, false);
+    let made = call.run(py, target, move |worker, stream, [a, b], target| {
+        target.fill(&mut worker.lists()?, stream, |lists| worker.overlaps(a, b, threshold, lists))
     })?;
-    let (backend, shape) = (call.a.backend(), [lists.len()]);
-    let (i, j, iou) = lists.into_buffers();
-    let (i, j) = (backend.give(i, &shape)?, backend.give(j, &shape)?);
-    Ok((i.unbind(), j.unbind(), backend.give(iou, &shape)?.unbind()))
+    backend.outputs(made.arrays)?.all()
 }

@@ -2,15 +2,16 @@
 
 use super::{NAMES, boxes};
 use crate::args::list;
-use crate::arrays::{Array, Data, Dtype, Place, listed};
+use crate::arrays::{Array, Data, Dtype, Filled, Place, Target, listed};
 use crate::cache::Cache;
-use crate::errors::{OrRaise, value};
+use crate::errors::value;
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
-use pointmill::boxes::{Candidates, Kept, NmsParams, Suppressor};
+use pointmill::boxes::{Candidates, Kept, KeptArray, NmsParams, Suppressor};
 use pointmill::{Buffer, Ints, Result, Stream};
+use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PySlice};
 
 /// So many boxes take no longer than a millisecond on the CPU.
 const SHORT: usize = 1 << 10;
@@ -47,7 +48,7 @@ struct Job {
 }
 
 impl Job {
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<()> {
+    fn run(&self, suppressor: &mut Suppressor, kept: &mut Kept, stream: &Stream) -> Result<()> {
         let ids: Option<(Buffer<i32>, usize)> = match &self.ids {
             Some((Ids::Given(data), len)) => Some((data.whole_numbers(stream)?, *len)),
             Some((Ids::Converted(ids), len)) => Some((stream.upload(ids)?, *len)),
@@ -60,7 +61,7 @@ impl Job {
         if let Some(splits) = &self.row_splits {
             candidates = candidates.batch(splits);
         }
-        worker.suppressor.run(candidates, &mut worker.kept)
+        suppressor.run(candidates, kept)
     }
 }
 
@@ -164,65 +165,56 @@ pub(crate) fn nms(
             PyResult::Ok((if wide { Ids::Converted(narrow(data.on_host())?) } else { Ids::Given(data) }, len))
         };
         let ids = ids.as_ref().map(take_ids).transpose()?;
-        Ok(Job { boxes: boxes.data(stream)?, scores: scores.data(stream)?, ids, row_splits: row_splits.clone() })
+        PyResult::Ok(Job {
+            boxes: boxes.data(stream)?,
+            scores: scores.data(stream)?,
+            ids,
+            row_splits: row_splits.clone(),
+        })
     };
-    let make = |stream: &Stream| Worker::new(stream, &params);
-    let (call, effort) = ((place, &params, NAMES), Effort::of(place, n, SHORT));
-    if !padded {
-        let found = CACHE.call(
-            py,
-            call,
-            make,
-            |_, stream| take(stream),
-            effort,
-            |worker, stream, job| {
-                job.run(worker, stream)?;
-                worker.kept.read()
-            },
-        )?;
-        let rows = found.rows.into_iter().map(i64::from).collect::<Vec<_>>();
-        let len = rows.len();
-        let rows = backend.give_values(rows, &[len])?;
-        if batch {
-            let splits = backend.give_values(found.row_splits, &[items + 1])?;
-            return Ok((rows, splits).into_pyobject(py)?.into_any().unbind());
-        }
-        return Ok(rows.unbind());
-    }
-    let whole = [0, n];
-    let spans = row_splits.as_deref().unwrap_or(&whole).windows(2);
-    let longest = spans.map(|span| span[1].saturating_sub(span[0]).min(n)).max().unwrap_or(0);
-    let most = params.pre_max.unwrap_or(u32::MAX).min(params.post_max.unwrap_or(u32::MAX));
-    let (capacity, shape) = (longest.min(most as usize), [items]);
-    if backend.lends_memory() {
-        let stream = place.stream().or_raise(NAMES)?;
-        let (rows, mut to_rows) = backend.lend::<i32>(&stream, &[items, capacity])?;
-        let (num_kept, mut to_num_kept) = backend.lend::<i32>(&stream, &shape)?;
-        CACHE.call(
-            py,
-            call,
-            make,
-            |_, stream| take(stream),
-            effort,
-            move |worker, stream, job| {
-                job.run(worker, stream)?;
-                to_rows.copy_from(worker.kept.rows(), items * capacity)?;
-                to_num_kept.copy_from(worker.kept.num_kept(), items)
-            },
-        )?;
-        return Ok((rows.whole(), num_kept.whole()).into_pyobject(py)?.into_any().unbind());
-    }
-    let (rows, num_kept) = CACHE.call(
+    let target = Target::new(&backend, padded);
+    let made = CACHE.call(
         py,
-        call,
-        make,
-        |_, stream| take(stream),
-        effort,
-        move |worker, stream, job| {
-            job.run(worker, stream)?;
-            Ok::<_, pointmill::Error>((worker.kept.rows().read(items * capacity)?, worker.kept.num_kept().read(items)?))
+        (place, &params, NAMES),
+        |stream| Worker::new(stream, &params),
+        |_, stream| Ok((take(stream)?, target)),
+        Effort::of(place, n, SHORT),
+        |Worker { suppressor, kept }, stream, (job, target)| {
+            target.fill(kept, stream, |kept| job.run(suppressor, kept, stream))
         },
     )?;
-    let rows = backend.give_values(rows, &[items, capacity])?;
-    Ok((rows, backend.give_values(num_kept, &shape)?).into_pyobject(py)?.into_any().unbind())
+    // A graph records no waiting, so the rows stay padded.
+    let Some(counts) = made.report.filter(|_| !padded) else {
+        let (rows, num_kept) = backend.outputs(made.arrays)?.all()?;
+        return Ok((rows, num_kept).into_pyobject(py)?.into_any().unbind());
+    };
+    let rows = match made.arrays {
+        Filled::Own(mut arrays, specs) if backend.is_on_host() => {
+            let padded = arrays.take(KeptArray::Rows).and_then(|rows| rows.into_typed::<i32>()?.into_vec());
+            let room = specs.first().map_or(0, |spec| spec.shape[1]);
+            let items = padded.as_deref().unwrap_or_default().chunks(room.max(1)).zip(&counts);
+            let rows: Vec<i64> =
+                items.flat_map(|(rows, &count)| rows[..count as usize].iter().map(|&row| i64::from(row))).collect();
+            let len = rows.len();
+            backend.give_values(rows, &[len])?
+        }
+        filled => {
+            let [rows, _]: [Py<PyAny>; 2] = backend.outputs(filled)?.all()?;
+            let rows = rows.bind(py);
+            let kept = match counts[..] {
+                [count] => rows.get_item((0, PySlice::new(py, 0, count as isize, 1)))?,
+                _ => rows.get_item(rows.rich_compare(0, CompareOp::Ge)?)?,
+            };
+            backend.wide(&kept)?
+        }
+    };
+    if !batch {
+        return Ok(rows.unbind());
+    }
+    let mut splits = vec![0i64];
+    for count in counts {
+        splits.push(splits.last().map_or(0, |end| end + i64::from(count)));
+    }
+    let splits = backend.give_values(splits, &[items + 1])?;
+    Ok((rows, splits).into_pyobject(py)?.into_any().unbind())
 }

@@ -2,12 +2,12 @@
 
 use super::{SHORT, box_params, boxes_and_points, local_origin as origin_of};
 use crate::args::choice;
-use crate::arrays::{Array, Backend, Data, Value};
+use crate::arrays::{Array, Backend, Data, Target, Value};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise};
 use crate::interrupt::Effort;
 use pointmill::roi_pool::{BoxLists, BoxParams, PointsInBoxes, Scene};
-use pointmill::{Buffer, Result, Stream};
+use pointmill::{Buffer, Error, Stream};
 use pyo3::prelude::*;
 
 const NAMES: Names = &[];
@@ -42,22 +42,27 @@ impl<'py> Call<'py> {
         self.points.backend()
     }
 
-    /// Runs `work` with an operator and the scene.
-    fn run<R: Send + 'static>(
+    /// Runs `work` with an operator, the scene, and what it needs of the interpreter's objects besides.
+    fn run<R: Send + 'static, E, H: Send + Sync + 'static>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut PointsInBoxes, Scene<'_>, &Stream) -> Result<R> + Send + 'static,
-    ) -> PyResult<R> {
+        held: H,
+        work: impl FnOnce(&mut PointsInBoxes, Scene<'_>, &Stream, &H) -> Result<R, E> + Send + 'static,
+    ) -> PyResult<R>
+    where
+        Result<R, E>: OrRaise<R> + Send + 'static,
+        E: From<Error>,
+    {
         let (place, columns) = (self.points.place(), self.points.shape()[1]);
         let (b, n) = self.len();
         CACHE.call(
             py,
             (place, &self.params, NAMES),
             |stream| PointsInBoxes::new(stream, self.params),
-            |_, stream| Ok((self.boxes.data(stream)?, self.points.data(stream)?)),
+            |_, stream| Ok((self.boxes.data(stream)?, self.points.data(stream)?, held)),
             Effort::of(place, b.saturating_mul(n), SHORT),
-            move |inside, stream, (boxes, points): &(Data, Data)| {
-                work(inside, Scene::new(boxes.rows(7)?, points.rows(columns)?), stream)
+            move |inside, stream, (boxes, points, held): &(Data, Data, H)| {
+                work(inside, Scene::new(boxes.rows(7)?, points.rows(columns)?), stream, held)
             },
         )
     }
@@ -67,36 +72,29 @@ impl<'py> Call<'py> {
         &self,
         py: Python<'_>,
         shape: &[usize],
-        work: fn(&mut PointsInBoxes, Scene<'_>, &mut Buffer<T>) -> Result<()>,
+        work: fn(&mut PointsInBoxes, Scene<'_>, &mut Buffer<T>) -> pointmill::Result<()>,
     ) -> PyResult<Py<PyAny>> {
         let backend = self.backend();
-        if backend.lends_memory() {
-            let stream = self.points.place().stream().or_raise(NAMES)?;
-            let (array, mut buffer) = backend.lend(&stream, shape)?;
-            self.run(py, move |inside, scene, _| work(inside, scene, &mut buffer))?;
-            return Ok(array.whole());
-        }
-        let buffer = self.run(py, move |inside, scene, stream| {
-            let mut buffer = stream.alloc(0)?;
+        let (lent, room) = backend.room(shape)?;
+        let buffer = self.run(py, (), move |inside, scene, stream, ()| {
+            let mut buffer = room.map_or_else(|| stream.alloc(0), Ok)?;
             work(inside, scene, &mut buffer).map(|()| buffer)
         })?;
-        Ok(backend.give(buffer, shape)?.unbind())
+        Ok(backend.finish(lent, buffer, shape)?.unbind())
     }
 
-    /// Runs `work`, which makes lists in so many rows.
+    /// Runs `work`, which makes lists.
     fn lists(
         &self,
         py: Python<'_>,
-        rows: usize,
-        work: fn(&mut PointsInBoxes, Scene<'_>, &mut BoxLists) -> Result<()>,
+        work: fn(&mut PointsInBoxes, Scene<'_>, &mut BoxLists) -> pointmill::Result<()>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        let lists = self.run(py, move |inside, scene, _| {
-            let mut lists = inside.lists()?;
-            work(inside, scene, &mut lists).map(|()| lists)
+        let backend = self.backend();
+        let target = Target::new(&backend, false);
+        let made = self.run(py, target, move |inside, scene, stream, target| {
+            target.fill(&mut inside.lists()?, stream, |lists| work(inside, scene, lists))
         })?;
-        let (backend, len) = (self.backend(), lists.num_indices());
-        let (row_splits, indices) = lists.into_buffers();
-        Ok((backend.give(row_splits, &[rows + 1])?.unbind(), backend.give(indices, &[len])?.unbind()))
+        backend.outputs(made.arrays)?.all()
     }
 }
 
@@ -192,7 +190,7 @@ Returns
 >>> splits.tolist(), indices.tolist()
 ([0, 1, 3], [0, 0, 1])
 ",
-    |call, py| call.lists(py, call.len().0, PointsInBoxes::crop));
+    |call, py| call.lists(py, PointsInBoxes::crop));
 
 #[doc = concat!(
     "Find all boxes that hold each point.",
@@ -227,7 +225,7 @@ pub(crate) fn points_in_boxes_all<'py>(
     let call = Call::new(points, boxes, origin, margin, local_origin)?;
     let (b, n) = call.len();
     if choice(layout, "layout", &[("csr", true), ("bits", false)])? {
-        return Ok(call.lists(py, n, PointsInBoxes::all)?.into_pyobject(py)?.into_any());
+        return Ok(call.lists(py, PointsInBoxes::all)?.into_pyobject(py)?.into_any());
     }
     Ok(call.fill(py, &[n, b.div_ceil(32)], PointsInBoxes::bits)?.into_bound(py))
 }

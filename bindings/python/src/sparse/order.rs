@@ -2,16 +2,17 @@
 
 use super::input::{Numbers, Taken};
 use crate::args::{List, list, named, whole};
-use crate::arrays::{Array, Backend};
+use crate::arrays::{Array, Backend, Made, Target};
 use crate::cache::Cache;
-use crate::errors::{Names, OrRaise, value};
+use crate::errors::{CallError, Names, OrRaise, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
+use pointmill::interop::ArrayName;
 use pointmill::sparse::{
-    Cells, Hierarchy, Order, Patches, PoolParams, Pooler, SerializeParams, Serialized, SerializedArrays, Serializer,
-    StageArrays,
+    Cells, Hierarchy, Order, Patches, PoolParams, Pooler, SerializeParams, Serialized, SerializedArray, Serializer,
+    Stage, StageArray,
 };
-use pointmill::{Argument, Ints, Result, Stream};
+use pointmill::{Argument, Ints, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -25,33 +26,19 @@ pub(crate) static CACHE: Cache<Params, Worker> = Cache::new();
 
 pub(crate) static SERIALIZED: Class = Class::new(
     ("pointmill.sparse", "Serialized"),
-    "The result of :func:`pointmill.sparse.serialize`: arrays of the library and on the device of the cells, with V cells and k curves.",
+    "The result of :func:`pointmill.sparse.serialize`: arrays of the library and on the device of the cells.",
     Some("Serialized(depth={depth}, codes={codes.shape})"),
-    || {
-        Attributes::default()
-            .add("codes", "_Own", "int64 ``[k, V]``: the code of each cell, by row.")
-            .add("order", "_Own", "int64 ``[k, V]``: the rows of cells, in order.")
-            .add("inverse", "_Own", "int64 ``[k, V]``: the place of each row in the order.")
-            .add("depth", "int", "Bits of a coordinate.")
-    },
+    || Attributes::default().arrays_with(SerializedArray::ALL, &PLACES).add("depth", "int", "Bits of a coordinate."),
 );
 
 pub(crate) static STAGE: Class = Class::new(
     ("pointmill.sparse", "PooledStage"),
-    "A stage of :func:`pointmill.sparse.pool_hierarchy`: arrays of the library and on the device of the cells, with V_in rows, V_out larger cells and k curves.",
+    "A stage of :func:`pointmill.sparse.pool_hierarchy`: arrays of the library and on the device of the cells, with rows that come in and larger cells.",
     Some("PooledStage(depth={depth}, dropped={dropped}, grid_coord={grid_coord.shape})"),
     || {
         Attributes::default()
-            .add("cluster", "_Own", "int32 ``[V_in]``: the larger cell of each row, or -1.")
-            .add("indptr", "_Own", "int32 ``[V_out + 1]``: where the rows of each larger cell start.")
-            .add("indices", "_Own", "int32 ``[V_in]``: rows by larger cell, and then ascending.")
-            .add("head", "_Own", "int32 ``[V_out]``: the first row of each larger cell.")
-            .add("grid_coord", "_Own", "int32 ``[V_out, 3]``: the larger cells x, y, z.")
-            .add("batch", "_Own", "int32 ``[V_out]``: the item of each.")
-            .add("codes", "_Own", "int64 ``[k, V_out]``: codes, by row.")
-            .add("order", "_Own", "int64 ``[k, V_out]``: rows in order; of the first curve 0, 1, 2, ...")
-            .add("inverse", "_Own", "int64 ``[k, V_out]``: the place of each row.")
-            .add("dropped", "int", "Larger cells that there was no room for.")
+            .arrays_with(StageArray::ALL, &STAGE_PLACES)
+            .add("dropped", "int | Any", "Larger cells that there was no room for; ``None`` on a GPU with ``padded``.")
             .add("depth", "int", "Bits of a coordinate that are left.")
     },
 );
@@ -75,6 +62,10 @@ pub(crate) struct Params {
     pool: Option<PoolParams>,
 }
 
+/// Arrays that are given as numpy and torch index with.
+const PLACES: [SerializedArray; 2] = [SerializedArray::Order, SerializedArray::Inverse];
+const STAGE_PLACES: [StageArray; 2] = [StageArray::Order, StageArray::Inverse];
+
 /// Operators and results that are filled again and again.
 pub(crate) struct Worker {
     serializer: Serializer,
@@ -83,7 +74,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    fn new(stream: &Stream, params: &Params) -> Result<Self> {
+    fn new(stream: &Stream, params: &Params) -> pointmill::Result<Self> {
         let serializer = Serializer::new(stream, &params.serialize)?;
         let pooler = params.pool.as_ref().map(|params| Pooler::new(stream, params)).transpose()?;
         let pool = pooler.map(|pooler| pooler.output().map(|out| (pooler, out))).transpose()?;
@@ -96,25 +87,45 @@ struct Job {
     cells: Taken,
     batch: Option<(Taken, usize)>,
     len: usize,
+    targets: [Target; 2],
+}
+
+/// What a call made.
+struct Done {
+    cells: Made<Serialized>,
+    depth: u32,
+    stages: Vec<(Made<Stage>, u32)>,
 }
 
 impl Job {
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<(SerializedArrays, Vec<StageArrays>)> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, CallError> {
         let coords = self.cells.buffer(stream)?;
-        let lent = |(batch, items): &(Taken, usize)| Result::<_>::Ok((batch.buffer(stream)?, *items));
+        let lent = |(batch, items): &(Taken, usize)| pointmill::Result::<_>::Ok((batch.buffer(stream)?, *items));
         let batch = self.batch.as_ref().map(lent).transpose()?;
         let mut cells = Cells::new(Ints::on_device(&coords, 3 * self.len)?)?;
         if let Some((batch, items)) = &batch {
             cells = cells.batch(Ints::on_device(batch, self.len)?, *items)?;
         }
         let Worker { serializer, serialized, pool } = worker;
-        serializer.run(cells, serialized)?;
-        let read = serialized.read()?;
-        let stages = pool.as_mut().map_or(Ok(Vec::new()), |(pooler, out)| {
-            pooler.run(cells, serialized, out)?;
-            out.read()
-        })?;
-        Ok((read, stages))
+        let [target, target_of_stages] = &self.targets;
+        let lending = target.lend(serialized, stream);
+        let mut ran = serializer.run(cells, serialized);
+        let mut lent = Vec::new();
+        if let (Some((pooler, out)), Ok(())) = (pool.as_mut(), &ran) {
+            lent.extend(out.stages_mut().iter_mut().map(|stage| target_of_stages.lend(stage, stream)));
+            ran = pooler.run(cells, serialized, out);
+        }
+        let depth = serialized.depth();
+        // Every stage lets go of what was lent, whatever happened.
+        let failed = ran.as_ref().err().cloned();
+        let taken = target.take(serialized, stream, lending, ran);
+        let stages = pool.iter_mut().flat_map(|(_, out)| out.stages_mut()).zip(lent).map(|(stage, lending)| {
+            let depth = stage.depth();
+            let ran = failed.clone().map_or(Ok(()), Err);
+            Ok((target_of_stages.take(stage, stream, lending, ran)?, depth))
+        });
+        let stages = stages.collect::<Vec<Result<_, CallError>>>();
+        Ok(Done { cells: taken?, depth, stages: stages.into_iter().collect::<Result<_, _>>()? })
     }
 }
 
@@ -133,7 +144,8 @@ fn call<'py>(
     batch: Option<&Bound<'py, PyAny>>,
     items: Option<i64>,
     params: &Params,
-) -> PyResult<(Numbers<'py>, SerializedArrays, Vec<StageArrays>)> {
+    padded: bool,
+) -> PyResult<(Backend<'py>, Done)> {
     let cells = Numbers::new(grid_coord, "grid_coord", &[None, Some(3)], "[V, 3] (x, y, z)")?;
     let batch = batch.map(|batch| Numbers::new(batch, "batch", &[None], "[V]")?.beside(cells.array())).transpose()?;
     if let Some(batch) = batch.as_ref().filter(|batch| batch.len() != cells.len()) {
@@ -144,52 +156,39 @@ fn call<'py>(
         (Some(batch), None) => batch.items()?,
         (None, None) => 1,
     };
-    let (place, len) = (cells.array().place(), cells.len());
-    let (read, stages) = CACHE.call(
+    let (place, backend, len) = (cells.array().place(), cells.array().backend(), cells.len());
+    let targets = [false, padded].map(|padded| Target::new(&backend, padded));
+    let done = CACHE.call(
         py,
         (place, params, NAMES),
         |stream| Worker::new(stream, params),
         |_, stream| {
             let batch = batch.as_ref().map(|batch| Ok::<_, PyErr>((batch.take(stream)?, items))).transpose()?;
-            Ok(Job { cells: cells.take(stream)?, batch, len })
+            Ok(Job { cells: cells.take(stream)?, batch, len, targets })
         },
         Effort::of(place, len, SHORT),
         |worker, stream, job| job.run(worker, stream),
     )?;
-    Ok((cells, read, stages))
+    Ok((backend, done))
 }
 
-/// Codes and rows in the type that numpy and torch index with.
-fn wide<'py, T: Into<u64>>(backend: &Backend<'py>, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
-    // Codes have 63 bits at most.
-    backend.give_values(values.into_iter().map(|value| value.into() as i64).collect(), shape)
+fn serialized<'py>(
+    py: Python<'py>,
+    backend: &Backend<'py>,
+    cells: Made<Serialized>,
+    depth: u32,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arrays = backend.outputs_wide(cells.arrays, &PLACES)?;
+    Fields::new(py, None).arrays(arrays)?.set("depth", depth)?.of(&SERIALIZED)
 }
 
-fn serialized<'py>(py: Python<'py>, backend: &Backend<'py>, all: SerializedArrays) -> PyResult<Bound<'py, PyAny>> {
-    let shape = [all.orders.len(), all.codes.len() / all.orders.len()];
-    Fields::new(py, None)
-        .set("codes", wide(backend, all.codes, &shape)?)?
-        .set("order", wide(backend, all.order, &shape)?)?
-        .set("inverse", wide(backend, all.inverse, &shape)?)?
-        .set("depth", all.depth)?
-        .of(&SERIALIZED)
-}
-
-fn stage<'py>(py: Python<'py>, backend: &Backend<'py>, orders: usize, all: StageArrays) -> PyResult<Bound<'py, PyAny>> {
-    let (rows, cells) = (all.cluster.len(), all.head.len());
-    Fields::new(py, None)
-        .set("cluster", backend.give_values(all.cluster, &[rows])?)?
-        .set("indptr", backend.give_values(all.indptr, &[cells + 1])?)?
-        .set("indices", backend.give_values(all.indices, &[rows])?)?
-        .set("head", backend.give_values(all.head, &[cells])?)?
-        .set("grid_coord", backend.give_values(all.grid_coord, &[cells, 3])?)?
-        .set("batch", backend.give_values(all.batch, &[cells])?)?
-        .set("codes", wide(backend, all.codes, &[orders, cells])?)?
-        .set("order", wide(backend, all.order, &[orders, cells])?)?
-        .set("inverse", wide(backend, all.inverse, &[orders, cells])?)?
-        .set("dropped", all.dropped)?
-        .set("depth", all.depth)?
-        .of(&STAGE)
+fn stage<'py>(
+    py: Python<'py>,
+    backend: &Backend<'py>,
+    (made, depth): (Made<Stage>, u32),
+) -> PyResult<Bound<'py, PyAny>> {
+    let arrays = backend.outputs_wide(made.arrays, &STAGE_PLACES)?;
+    Fields::new(py, None).arrays(arrays)?.set("dropped", made.report)?.set("depth", depth)?.of(&STAGE)
 }
 
 /// Order cells along curves that fill the grid.
@@ -212,7 +211,7 @@ fn stage<'py>(py: Python<'py>, backend: &Backend<'py>, orders: usize, all: Stage
 /// Returns
 /// -------
 /// Serialized
-///     Ascending by code, and of equal codes by row. On a GPU the call waits.
+///     Ascending by code, and of equal codes by row. On a GPU the call waits to refuse bad cells, but not while a graph records it.
 ///
 /// Raises
 /// ------
@@ -239,8 +238,8 @@ pub(crate) fn serialize<'py>(
     #[pyo3(from_py_with = crate::args::plain)] orders: Option<List<String>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let params = Params { serialize: params(depth, orders.map(|orders| orders.0))?, pool: None };
-    let (cells, read, _) = call(py, grid_coord, batch, items, &params)?;
-    serialized(py, &cells.array().backend(), read)
+    let (backend, done) = call(py, grid_coord, batch, items, &params, false)?;
+    serialized(py, &backend, done.cells, done.depth)
 }
 
 /// Order cells, and make larger and larger cells of them, as the pooling of Point Transformer V3 does.
@@ -263,11 +262,13 @@ pub(crate) fn serialize<'py>(
 ///     As of :func:`serialize`.
 /// capacities : list of int, optional
 ///     Most larger cells of each stage. Those beyond are dropped from the end of the first order, and counted; their rows have the cluster -1.
+/// padded : bool
+///     Whether the arrays of each stage have rows for as many larger cells as there is room for, with -1 behind those that are, so that a GPU is not waited for to count them.
 ///
 /// Returns
 /// -------
 /// (Serialized, list of PooledStage)
-///     The cells in order, and the stages. Larger cells ascend by their code on the first curve. On a GPU the call waits.
+///     The cells in order, and the stages. Larger cells ascend by their code on the first curve. On a GPU the call waits, but not while a graph records it.
 ///
 /// Examples
 /// --------
@@ -279,8 +280,8 @@ pub(crate) fn serialize<'py>(
 /// [[0, 0, 0]]
 #[pyfunction]
 #[pyo3(
-    signature = (grid_coord, batch = None, *, strides = None, items = None, depth = None, orders = None, capacities = None),
-    text_signature = "(grid_coord, batch=None, *, strides=(2, 2, 2, 2), items=None, depth=None, orders=(\"z\", \"z-trans\", \"hilbert\", \"hilbert-trans\"), capacities=None)"
+    signature = (grid_coord, batch = None, *, strides = None, items = None, depth = None, orders = None, capacities = None, padded = false),
+    text_signature = "(grid_coord, batch=None, *, strides=(2, 2, 2, 2), items=None, depth=None, orders=(\"z\", \"z-trans\", \"hilbert\", \"hilbert-trans\"), capacities=None, padded=False)"
 )]
 pub(crate) fn pool_hierarchy<'py>(
     py: Python<'py>,
@@ -291,6 +292,7 @@ pub(crate) fn pool_hierarchy<'py>(
     #[pyo3(from_py_with = crate::args::plain)] depth: Option<i64>,
     #[pyo3(from_py_with = crate::args::plain)] orders: Option<List<String>>,
     #[pyo3(from_py_with = crate::args::plain)] capacities: Option<List<i64>>,
+    #[pyo3(from_py_with = crate::args::plain)] padded: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyList>)> {
     let mut pool = PoolParams::default();
     if let Some(List(strides)) = strides {
@@ -299,10 +301,9 @@ pub(crate) fn pool_hierarchy<'py>(
     let room = |most| whole(most, 1, "capacities").map(|most| most as usize);
     pool.capacities = capacities.map(|List(all)| all.into_iter().map(room).collect::<PyResult<_>>()).transpose()?;
     let params = Params { serialize: params(depth, orders.map(|orders| orders.0))?, pool: Some(pool) };
-    let (cells, read, stages) = call(py, grid_coord, batch, items, &params)?;
-    let (backend, orders) = (cells.array().backend(), read.orders.len());
-    let stages = stages.into_iter().map(|one| stage(py, &backend, orders, one)).collect::<PyResult<Vec<_>>>()?;
-    Ok((serialized(py, &backend, read)?, PyList::new(py, stages)?))
+    let (backend, done) = call(py, grid_coord, batch, items, &params, padded)?;
+    let stages = done.stages.into_iter().map(|made| stage(py, &backend, made)).collect::<PyResult<Vec<_>>>()?;
+    Ok((serialized(py, &backend, done.cells, done.depth)?, PyList::new(py, stages)?))
 }
 
 /// Group the rows of each item of a batch into patches of one size.

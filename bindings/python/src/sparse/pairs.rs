@@ -2,32 +2,32 @@
 
 use super::input::{Numbers, Taken, triple};
 use crate::args::{named, whole};
+use crate::arrays::Target;
 use crate::cache::Cache;
-use crate::errors::{Names, value};
+use crate::errors::{CallError, Names, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::Stream;
-use pointmill::sparse::{CellCoords, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells};
+use pointmill::sparse::{CellCoords, ConvArray, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells};
 use pyo3::prelude::*;
 
 const NAMES: Names = &[];
 /// So many cells take no longer than a millisecond on the CPU.
 const SHORT: usize = 1 << 10;
 
-pub(crate) static CACHE: Cache<ConvParams, (IndexPairs, ConvPairs)> = Cache::new();
+pub(crate) static CACHE: Cache<ConvParams, (ConvPairs, IndexPairs)> = Cache::new();
 
 pub(crate) static PAIRS: Class = Class::new(
     ("pointmill.sparse", "ConvPairs"),
-    "The result of :func:`pointmill.sparse.index_pairs`: arrays of int32, of the library and on the device of the cells, with N output cells and K offsets of the kernel.",
+    "The result of :func:`pointmill.sparse.index_pairs`: arrays of int32, of the library and on the device of the cells. With ``padded`` on a GPU what was counted is ``None``.",
     Some("ConvPairs(shape={shape}, table={table.shape})"),
     || {
         Attributes::default()
-            .add("coords", "_Own", "``[N, 4]``: item, z, y, x of each output.")
-            .add("table", "_Own", "``[K, N]``: the row of the input that the offset pairs with the output, or -1.")
-            .add("counts", "_Own", "``[K]``: how many pairs each offset has.")
-            .add("masks", "_Own | Any", "``[N, words]``: bit ``k % 32`` of word ``k // 32`` says whether the output has a pair of offset k; ``None`` unless asked for.")
+            .add("coords", "_Own", "``[cells, 4]`` int32. Item, z, y, x of each output.")
+            .arrays(&[ConvArray::Table, ConvArray::Counts])
+            .without(&["cells"])
             .add("shape", "tuple[int, int, int]", "Cells of an item along z, y, x that the outputs lie in.")
-            .record::<ConvReport>("")
+            .maybe_record::<ConvReport>()
     },
 );
 
@@ -74,11 +74,13 @@ impl Job {
 ///     Most outputs of a strided or transposed layer; those beyond are dropped from the end, and counted.
 /// masks : bool
 ///     Whether to make ``masks``.
+/// padded : bool
+///     Whether a strided or transposed layer has `capacity` outputs, with -1 behind those that are, so that a GPU is never waited for. Then cells outside of the shape and repeated ones are no error on a GPU.
 ///
 /// Returns
 /// -------
 /// ConvPairs
-///     Outputs of a submanifold layer are the inputs in their order, those of an inverse layer `outputs`; others ascend by item, z, y and x. On a GPU the call waits for their number.
+///     Outputs of a submanifold layer are the inputs in their order, those of an inverse layer `outputs`; others ascend by item, z, y and x. On a GPU the call waits for their number, unless it is `padded`.
 ///
 /// Raises
 /// ------
@@ -93,8 +95,8 @@ impl Job {
 /// ([[-1, 0], [0, 1], [1, -1]], [1, 2, 1])
 #[pyfunction]
 #[pyo3(
-    signature = (coords, shape, batch = 1, *, kind = "submanifold", kernel = None, stride = None, padding = None, dilation = None, outputs = None, output_shape = None, capacity = None, masks = false),
-    text_signature = "(coords, shape, batch=1, *, kind=\"submanifold\", kernel=3, stride=1, padding=0, dilation=1, outputs=None, output_shape=None, capacity=None, masks=False)"
+    signature = (coords, shape, batch = 1, *, kind = "submanifold", kernel = None, stride = None, padding = None, dilation = None, outputs = None, output_shape = None, capacity = None, masks = false, padded = false),
+    text_signature = "(coords, shape, batch=1, *, kind=\"submanifold\", kernel=3, stride=1, padding=0, dilation=1, outputs=None, output_shape=None, capacity=None, masks=False, padded=False)"
 )]
 pub(crate) fn index_pairs<'py>(
     py: Python<'py>,
@@ -110,6 +112,7 @@ pub(crate) fn index_pairs<'py>(
     output_shape: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = crate::args::plain)] capacity: Option<i64>,
     #[pyo3(from_py_with = crate::args::plain)] masks: bool,
+    #[pyo3(from_py_with = crate::args::plain)] padded: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut params = ConvParams { kind: named(kind, "kind")?, masks, ..ConvParams::default() };
     let sizes = [
@@ -135,34 +138,27 @@ pub(crate) fn index_pairs<'py>(
         (None, Some(_)) => return Err(value("outputs", "cells of output_shape", "None")),
     };
     let (place, len) = (cells.array().place(), cells.len());
-    let make = |stream: &Stream| {
-        let worker = IndexPairs::new(stream, &params)?;
-        worker.output().map(|out| (worker, out))
-    };
+    let target = Target::new(&cells.array().backend(), padded);
     let take = |stream: &Stream| {
         let outputs = outputs.as_ref().map(|(all, shape)| Ok::<_, PyErr>(((all.take(stream)?, all.len()), *shape)));
-        Ok(Job { cells: (cells.take(stream)?, len), outputs: outputs.transpose()?, batch, shape })
+        Ok((Job { cells: (cells.take(stream)?, len), outputs: outputs.transpose()?, batch, shape }, target))
     };
-    let (found, offsets, words, shape) = CACHE.call(
+    let (made, [z, y, x]) = CACHE.call(
         py,
         (place, &params, NAMES),
-        make,
+        |stream| IndexPairs::new(stream, &params).and_then(|worker| Ok((worker.output()?, worker))),
         |_, stream| take(stream),
         Effort::of(place, len, SHORT),
-        |(worker, out), stream, job| {
-            job.run(worker, stream, out)?;
-            out.read().map(|found| (found, out.offsets(), out.words(), out.shape()))
+        |(out, worker), stream, (job, target)| {
+            let made = target.fill(out, stream, |out| job.run(worker, stream, out))?;
+            Ok::<_, CallError>((made, out.shape()))
         },
     )?;
-    let (backend, cells, [z, y, x]) = (cells.array().backend(), found.report.cells, shape);
-    let masks = found.masks.into_iter().map(|word| word as i32).collect();
-    let masks = params.masks.then(|| backend.give_values::<i32>(masks, &[cells, words])).transpose()?;
+    let mut arrays = cells.array().backend().outputs(made.arrays)?;
     Fields::new(py, None)
-        .set("coords", backend.give_values(found.cells, &[cells, 4])?)?
-        .set("table", backend.give_values(found.table, &[offsets, cells])?)?
-        .set("counts", backend.give_values(found.counts, &[offsets])?)?
-        .set("masks", masks)?
+        .set("coords", arrays.take(ConvArray::Cells))?
+        .arrays(arrays)?
         .set("shape", (z, y, x))?
-        .record(&found.report)?
+        .maybe_record(made.report.as_ref())?
         .of(&PAIRS)
 }

@@ -68,6 +68,8 @@ pub(crate) fn densify<'py>(
         let data = sweeps.iter().map(|sweep| Ok((sweep.data(stream)?, sweep.shape()[1])));
         data.collect::<PyResult<Vec<(Data, usize)>>>()
     };
+    let shape = [points, columns + 1];
+    let (lent, room) = backend.room(&shape)?;
     let out = DENSIFY.call(
         py,
         (place, &(), NAMES),
@@ -77,11 +79,11 @@ pub(crate) fn densify<'py>(
         move |densifier, stream, sweeps| {
             let rows =
                 sweeps.iter().map(|(data, columns)| data.rows(*columns)).collect::<pointmill::Result<Vec<_>>>()?;
-            let mut out = stream.alloc(0)?;
+            let mut out = room.map_or_else(|| stream.alloc(0), Ok)?;
             densifier.run(&rows, &poses, &lags, &mut out).map(|()| out)
         },
     )?;
-    backend.give(out, &[points, columns + 1])
+    backend.finish(lent, out, &shape)
 }
 
 /// Make what a network of pillars sees of their points.
@@ -145,7 +147,8 @@ pub(crate) fn pillar_features<'py>(
     let num_points = Numbers::new(num_points, "num_points", &[Some(pillars)], "[V]")?.beside(&voxels)?;
     let cells = Numbers::new(coords, "coords", &[Some(pillars), None], "[V, 3] or [V, 4]")?.beside(&voxels)?;
     let (place, backend, cell_columns) = (voxels.place(), voxels.backend(), cells.array().shape()[1]);
-    let width = params.features.width();
+    let shape = [pillars, slots, params.features.width()];
+    let (lent, room) = backend.room(&shape)?;
     let out = PILLARS.call(
         py,
         (place, &params, NAMES),
@@ -155,10 +158,10 @@ pub(crate) fn pillar_features<'py>(
         move |encoder, stream, (voxels, num_points, cells): &(Data, Taken, Taken)| {
             let (num_points, cells) = (num_points.buffer(stream)?, cells.buffer(stream)?);
             let rows = voxels.rows(columns)?;
-            let mut out = stream.alloc(0)?;
+            let mut out = room.map_or_else(|| stream.alloc(0), Ok)?;
             let given = PillarPoints::on_device(rows, slots, &num_points, &cells, cell_columns)?;
             encoder.run(given, &mut out).map(|()| out)
         },
     )?;
-    backend.give(out, &[pillars, slots, width])
+    backend.finish(lent, out, &shape)
 }

@@ -1,34 +1,27 @@
 //! One point of each cell.
 
 use crate::args::{along_axes, list, numbers, whole};
-use crate::arrays::{Array, Data, Dtype};
+use crate::arrays::{Array, Data, Dtype, Target};
 use crate::cache::Cache;
 use crate::errors::{Names, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::Aabb;
-use pointmill::sparse::{GridOrigin, GridSampleParams, GridSampleReport, GridSampler, Pick, Sampled};
+use pointmill::interop::ArrayName;
+use pointmill::sparse::{GridOrigin, GridSampleParams, GridSampleReport, GridSampler, Pick, Sampled, SampledArray};
 use pyo3::prelude::*;
 
 const NAMES: Names = &[];
 /// So many points take no longer than a millisecond on the CPU.
 const SHORT: usize = 1 << 13;
 
-pub(crate) static CACHE: Cache<GridSampleParams, (GridSampler, Sampled)> = Cache::new();
+pub(crate) static CACHE: Cache<GridSampleParams, (Sampled, GridSampler)> = Cache::new();
 
 pub(crate) static SAMPLED: Class = Class::new(
     ("pointmill.sparse", "GridSampled"),
-    "The result of :func:`pointmill.sparse.grid_sample`: arrays of int32, of the library and on the device of the points, with V cells of N points.",
+    "The result of :func:`pointmill.sparse.grid_sample`: arrays of int32, of the library and on the device of the points. With ``padded`` on a GPU what was counted is ``None``.",
     Some("GridSampled(cells={cells}, grid_coord={grid_coord.shape})"),
-    || {
-        Attributes::default()
-            .add("grid_coord", "_Own", "``[V, 3]``: the cells x, y, z.")
-            .add("batch", "_Own", "``[V]``: the item of each cell.")
-            .add("rows", "_Own", "``[V]``: the point of each cell that is taken.")
-            .add("num_points", "_Own", "``[V]``: how many points each cell has.")
-            .add("inverse", "_Own", "``[N]``: the cell of each point, or -1.")
-            .record::<GridSampleReport>("")
-    },
+    || Attributes::default().arrays(SampledArray::ALL).maybe_record::<GridSampleReport>(),
 );
 
 /// Take one point of each cell of a grid.
@@ -49,13 +42,15 @@ pub(crate) static SAMPLED: Class = Class::new(
 /// seed : int
 /// capacity : int, optional
 ///     Most cells; the last are dropped first. As many as points.
+/// padded : bool
+///     Whether the arrays of cells have `capacity` rows, with -1 and no points behind the cells, so that a GPU is never waited for. Then points beyond all cells are no error on a GPU.
 /// row_splits : ints, ``[items + 1]``, optional
 ///     For a batch, where the points of each item start.
 ///
 /// Returns
 /// -------
 /// GridSampled
-///     Cells by their first point. On a GPU the call waits for their number.
+///     Cells by their first point. On a GPU the call waits for their number, unless it is `padded`.
 ///
 /// Raises
 /// ------
@@ -74,8 +69,8 @@ pub(crate) static SAMPLED: Class = Class::new(
 /// [[6, 0, 0], [0, 0, 0]]
 #[pyfunction]
 #[pyo3(
-    signature = (points, grid_size = None, *, point_cloud_range = None, pick = "first", number = 0, seed = 0, capacity = None, row_splits = None),
-    text_signature = "(points, grid_size=0.05, *, point_cloud_range=None, pick=\"first\", number=0, seed=0, capacity=None, row_splits=None)"
+    signature = (points, grid_size = None, *, point_cloud_range = None, pick = "first", number = 0, seed = 0, capacity = None, padded = false, row_splits = None),
+    text_signature = "(points, grid_size=0.05, *, point_cloud_range=None, pick=\"first\", number=0, seed=0, capacity=None, padded=False, row_splits=None)"
 )]
 pub(crate) fn grid_sample<'py>(
     py: Python<'py>,
@@ -86,6 +81,7 @@ pub(crate) fn grid_sample<'py>(
     #[pyo3(from_py_with = crate::args::plain)] number: i64,
     #[pyo3(from_py_with = crate::args::plain)] seed: u64,
     #[pyo3(from_py_with = crate::args::plain)] capacity: Option<i64>,
+    #[pyo3(from_py_with = crate::args::plain)] padded: bool,
     row_splits: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let points = Array::taken(points, "points", &[Dtype::F32], None)?.shaped(&[None, None], "[N, C]")?;
@@ -115,28 +111,16 @@ pub(crate) fn grid_sample<'py>(
     let most = n.saturating_add(1 << 20);
     let splits = row_splits.map(|splits| list(splits, "row_splits", "whole numbers", most)).transpose()?;
     let (place, backend) = (points.place(), points.backend());
-    let make = |stream: &pointmill::Stream| {
-        let sampler = GridSampler::new(stream, &params)?;
-        Ok((sampler.output()?, sampler)).map(|(out, sampler)| (sampler, out))
-    };
-    let found = CACHE.call(
+    let target = Target::new(&backend, padded);
+    let made = CACHE.call(
         py,
         (place, &params, NAMES),
-        make,
-        |_, stream| Ok((points.data(stream)?, splits)),
+        |stream| GridSampler::new(stream, &params).and_then(|sampler| Ok((sampler.output()?, sampler))),
+        |_, stream| Ok((points.data(stream)?, splits, target)),
         Effort::of(place, n, SHORT),
-        move |(sampler, out), _, (points, splits): &(Data, Option<Vec<usize>>)| {
-            sampler.run(points.rows(columns)?, splits.as_deref(), out)?;
-            out.read()
+        move |(out, sampler), stream, (points, splits, target): &(Data, Option<Vec<usize>>, Target)| {
+            target.fill(out, stream, |out| sampler.run(points.rows(columns)?, splits.as_deref(), out))
         },
     )?;
-    let cells = found.rows.len();
-    Fields::new(py, None)
-        .set("grid_coord", backend.give_values(found.grid_coord, &[cells, 3])?)?
-        .set("batch", backend.give_values(found.batch, &[cells])?)?
-        .set("rows", backend.give_values(found.rows, &[cells])?)?
-        .set("num_points", backend.give_values(found.num_points, &[cells])?)?
-        .set("inverse", backend.give_values(found.inverse, &[n])?)?
-        .record(&found.report)?
-        .of(&SAMPLED)
+    Fields::new(py, None).arrays(backend.outputs(made.arrays)?)?.maybe_record(made.report.as_ref())?.of(&SAMPLED)
 }

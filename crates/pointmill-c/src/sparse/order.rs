@@ -67,8 +67,6 @@ pub struct pointmill_pooler {
     stream: Stream,
     worker: Pooler,
     hierarchy: Hierarchy,
-    rows: usize,
-    orders: usize,
     outcome: Outcome,
 }
 
@@ -157,16 +155,7 @@ pub extern "C" fn pointmill_serializer_array(
 ) -> pointmill_status {
     guard(|| {
         let pointmill_serializer { stream, serialized: s, outcome, .. } = some(serializer, "serializer")?;
-        let (k, cells) = (s.orders().len(), s.capacity());
-        let views = || {
-            Ok([
-                ("codes", View::new(s.codes(), k, cells)?),
-                ("order", View::new(s.order(), k, cells)?),
-                ("inverse", View::new(s.inverse(), k, cells)?),
-                ("count", View::new(s.count(), 1, 1)?),
-            ])
-        };
-        outcome.give(views, name, stream, array)
+        outcome.give(|| View::of(s, &[("count", s.num_cells())]), name, stream, array)
     })
 }
 
@@ -201,7 +190,7 @@ pub extern "C" fn pointmill_pooler_create(
             let worker = Pooler::new(stream, &PoolParams { strides, capacities })?;
             let (hierarchy, stream) = (worker.output()?, stream.clone());
             let outcome = Outcome::none("pointmill_pooler_run");
-            Ok(pointmill_pooler { hierarchy, worker, stream, rows: 0, orders: 0, outcome })
+            Ok(pointmill_pooler { hierarchy, worker, stream, outcome })
         })
     })
 }
@@ -216,22 +205,19 @@ pub extern "C" fn pointmill_pooler_run(
     num_items: u64,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_pooler { stream, worker, hierarchy, rows, orders, outcome } = some(pooler, "pooler")?;
+        let pointmill_pooler { stream, worker, hierarchy, outcome } = some(pooler, "pooler")?;
         outcome.of(|| {
             let serialized = &some(serializer, "serializer")?.serialized;
             let cells = LentCells::new(stream, coords, batch, num_items, std::ptr::null())?;
-            (*rows, *orders) = (0, 0);
-            worker.run(cells.cells()?, serialized, hierarchy)?;
-            (*rows, *orders) = (serialized.capacity(), serialized.orders().len());
-            Ok(())
+            Ok(worker.run(cells.cells()?, serialized, hierarchy)?)
         })
     })
 }
 
 /// An array of a stage of the last call, of V_in rows and V_out larger cells at most: "cluster" [V_in],
 /// "indptr" [V_out + 1], "indices" [V_in], "head" [V_out], "grid_coord" [V_out, 3], "batch" [V_out] of
-/// i32; "codes" of u64, "order" and "inverse" of u32, [k, V_out]; "counts" [2] of u32, larger cells and
-/// those that there was no room for.
+/// i32; "codes" of u64, "order" and "inverse" of u32, [k, V_out]; "counts" [3] of u32: larger cells,
+/// those that there was no room for, and rows that came in.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_pooler_array(
     pooler: Option<&pointmill_pooler>,
@@ -240,28 +226,12 @@ pub extern "C" fn pointmill_pooler_array(
     array: *mut pointmill_array,
 ) -> pointmill_status {
     guard(|| {
-        let pointmill_pooler { stream, hierarchy, rows, orders: k, outcome, .. } = some(pooler, "pooler")?;
+        let pointmill_pooler { stream, hierarchy, outcome, .. } = some(pooler, "pooler")?;
         let stages = hierarchy.stages();
         let expected = format_args!("below {}", stages.len());
         let at = usize::try_from(stage).ok().filter(|&at| at < stages.len());
-        let at = at.ok_or_else(|| Fault::new("stage", expected, stage))?;
-        let (s, rows) = (&stages[at], at.checked_sub(1).map_or(*rows, |before| stages[before].capacity()));
-        let cells = s.capacity();
-        let views = || {
-            Ok([
-                ("cluster", View::new(s.cluster(), rows, 1)?),
-                ("indptr", View::new(s.indptr(), cells + 1, 1)?),
-                ("indices", View::new(s.indices(), rows, 1)?),
-                ("head", View::new(s.head(), cells, 1)?),
-                ("grid_coord", View::new(s.grid_coord(), cells, 3)?),
-                ("batch", View::new(s.batch(), cells, 1)?),
-                ("codes", View::new(s.codes(), *k, cells)?),
-                ("order", View::new(s.order(), *k, cells)?),
-                ("inverse", View::new(s.inverse(), *k, cells)?),
-                ("counts", View::new(s.counts(), 1, 2)?),
-            ])
-        };
-        outcome.give(views, name, stream, array)
+        let s = &stages[at.ok_or_else(|| Fault::new("stage", expected, stage))?];
+        outcome.give(|| View::of(s, &[("counts", s.counts())]), name, stream, array)
     })
 }
 

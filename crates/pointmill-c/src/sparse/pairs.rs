@@ -167,17 +167,7 @@ pub extern "C" fn pointmill_index_pairs_array(
 ) -> pointmill_status {
     guard(|| {
         let pointmill_index_pairs { stream, pairs: p, outcome, .. } = some(pairs, "pairs")?;
-        let (rows, offsets) = (p.rows(), p.offsets());
-        let views = || {
-            Ok([
-                ("cells", View::new(p.cells(), rows, 4)?),
-                ("table", View::new(p.table(), offsets, rows)?),
-                ("counts", View::new(p.counts(), offsets, 1)?),
-                ("masks", View::new(p.masks(), rows, p.words())?),
-                ("num_cells", View::new(p.num_cells(), 1, 2)?),
-            ])
-        };
-        outcome.give(views, name, stream, array)
+        outcome.give(|| View::of(p, &[("num_cells", p.num_cells())]), name, stream, array)
     })
 }
 

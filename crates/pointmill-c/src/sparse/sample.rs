@@ -132,18 +132,7 @@ pub extern "C" fn pointmill_grid_sampler_array(
 ) -> pointmill_status {
     guard(|| {
         let pointmill_grid_sampler { stream, sampled: s, outcome, .. } = some(sampler, "sampler")?;
-        let cells = s.capacity();
-        let views = || {
-            Ok([
-                ("grid_coord", View::new(s.grid_coord(), cells, 3)?),
-                ("batch", View::new(s.batch(), cells, 1)?),
-                ("rows", View::new(s.rows(), cells, 1)?),
-                ("num_points", View::new(s.num_points(), cells, 1)?),
-                ("inverse", View::new(s.inverse(), s.num_points_in(), 1)?),
-                ("counts", View::new(s.counts(), 1, 5)?),
-            ])
-        };
-        outcome.give(views, name, stream, array)
+        outcome.give(|| View::of(s, &[("counts", s.counts())]), name, stream, array)
     })
 }
 

@@ -19,6 +19,8 @@ pub struct StageCounts {
     pub cells: u32,
     /// Larger cells that there is no room for.
     pub dropped: u32,
+    /// Rows of the stage before.
+    pub rows: u32,
 }
 
 /// Arguments of [`Parents`], [`Heads`] and [`NextOrders`].
@@ -107,6 +109,7 @@ kernel! {
             let cells = if ranks.end < a.capacity { ranks.end } else { a.capacity };
             (*a.counts).cells = cells;
             (*a.counts).dropped = ranks.end - cells;
+            (*a.counts).rows = n;
             if ranks.end <= a.capacity {
                 *a.indptr.add(ranks.end as usize) = n;
             }
@@ -115,11 +118,15 @@ kernel! {
 }
 
 kernel! {
-    /// What larger cells have of their first row. One thread a larger cell.
+    /// What larger cells have of their first row, and where the rows of those that are not there start.
+    /// One thread a larger cell that there is room for.
     Heads = "sparse_heads", block BLOCK, shared 0, cooperative false,
     fn(a: StageArgs) {
         let id = global_index() as usize;
         if id >= (*a.counts).cells as usize {
+            if id < a.capacity as usize {
+                *a.indptr.add(id + 1) = (*a.counts).rows;
+            }
             return;
         }
         let head = *a.indices.add(*a.indptr.add(id) as usize);

@@ -32,6 +32,7 @@ macro_rules! each {
             Self::I32($a) => $e,
             Self::I64($a) => $e,
             Self::U32($a) => $e,
+            Self::U64($a) => $e,
         }
     };
 }
@@ -129,7 +130,7 @@ macro_rules! arrays_of {
         )*
     };
 }
-arrays_of!(F32: f32, F16: f16, Bf16: bf16, I32: i32, I64: i64, U32: u32);
+arrays_of!(F32: f32, F16: f16, Bf16: bf16, I32: i32, I64: i64, U32: u32, U64: u64);
 
 impl AnyBuffer {
     /// An empty buffer, to be filled by a call.
@@ -152,6 +153,11 @@ impl AnyBuffer {
 
     pub(crate) fn typed_mut<T: Value>(&mut self) -> Option<&mut Buffer<T>> {
         T::buffer_mut(self)
+    }
+
+    /// Leaves the first `to` values of each of `rows` rows of `from`.
+    pub(super) fn cut(&mut self, rows: usize, from: usize, to: usize) -> Result<()> {
+        each!(self, buffer => buffer.cut(rows, from, to))
     }
 
     /// The number of values that there is room for.
@@ -218,6 +224,7 @@ impl AnyArray {
             Self::I32(values) => Values::I32(values),
             Self::I64(values) => Values::I64(values),
             Self::U32(values) => Values::U32(values),
+            Self::U64(values) => Values::U64(values),
         };
         ArrayView::new(shape, values)
     }

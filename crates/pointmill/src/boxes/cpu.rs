@@ -2,6 +2,7 @@
 
 use super::input::Boxes;
 use super::kept::Tree;
+use super::pairs::OverlapSizes;
 use super::{Candidates, IouKind, IouParams, Kept, NmsMetric, NmsParams, OverlapLists, Pairs};
 use crate::device::Buffer;
 use crate::{Result, memory, par};
@@ -67,7 +68,7 @@ pub(super) fn overlaps(
         if whole { Ok(list) } else { Err(memory::refused::<(i32, f32)>(b.len())) }
     }))?;
     let lists = lists.into_iter().collect::<Result<Vec<_>>>()?;
-    out.reserve(lists.iter().map(Vec::len).sum())?;
+    out.reserve(OverlapSizes { pairs: lists.iter().map(Vec::len).sum() })?;
     let places = values(&mut out.i).iter_mut().zip(values(&mut out.j)).zip(values(&mut out.iou));
     let found = lists.iter().enumerate().flat_map(|(i, list)| list.iter().map(move |&(j, iou)| (i as i32, j, iou)));
     for (((to_i, to_j), to_iou), (i, j, iou)) in places.zip(found) {
@@ -135,7 +136,7 @@ pub(super) fn suppress(
     let spans: Vec<_> = items.iter().map(|item| item.first as usize).zip(ends).collect();
     let kept = spans.par_iter().with_min_len(par::grain(1)).map(|&(from, to)| shared.item(from, to));
     let kept = memory::collect_parallel(kept)?.into_iter().collect::<Result<Vec<_>>>()?;
-    let capacity = out.capacity;
+    let capacity = out.sizes.capacity;
     let (rows, num_kept) = (values(&mut out.rows), values(&mut out.num_kept));
     for (item, kept) in kept.iter().enumerate() {
         num_kept[item] = kept.len() as i32;

@@ -1,6 +1,7 @@
 //! Overlaps and suppression where kernels run.
 
 use super::input::Boxes;
+use super::pairs::OverlapSizes;
 use super::{Candidates, IouKind, IouParams, Kept, NmsParams, OverlapLists, Pairs};
 use crate::device::{Buffer, Stream, Uploaded, workspace};
 use crate::prim::{Pairs as Sorted, Sorter, passes_for};
@@ -136,7 +137,7 @@ impl PairWorkspace {
         let pairs = self.counts.read(n as usize)?.iter().map(|&count| u64::from(count)).sum::<u64>();
         let most = u64::from(scan::MAX_SUM);
         ensure(pairs < most, Argument::Threshold, "fewer than 2^30 pairs: a higher threshold, or fewer boxes", pairs)?;
-        out.reserve(pairs as usize)?;
+        out.reserve(OverlapSizes { pairs: pairs as usize })?;
         if pairs == 0 {
             return Ok(());
         }
@@ -226,7 +227,7 @@ impl NmsWorkspace {
             order: self.order.pointer(),
             items: items_pointer,
             bits: self.bits.pointer(),
-            capacity: out.capacity as u32,
+            capacity: out.sizes.capacity as u32,
             rows: out.rows.pointer(),
             num_kept: out.num_kept.pointer(),
         };

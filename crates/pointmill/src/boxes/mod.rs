@@ -34,8 +34,8 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use nms::{Candidates, Kept, KeptArrays, NmsReport, Suppressor};
-pub use pairs::{BoxIou, OverlapLists};
+pub use nms::{Candidates, Kept, KeptArray, KeptArrays, NmsReport, Suppressor};
+pub use pairs::{BoxIou, OverlapArray, OverlapLists};
 pub use params::{IouKind, IouParams, NmsMetric, NmsParams, Pairs};
 
 use crate::{Buffer, Device, Result, Rows};

@@ -2,7 +2,8 @@
 
 use super::input::{Boxes, check_classes, refused_class};
 use super::{NmsParams, cpu, gpu};
-use crate::device::{Buffer, Output, Side, Stream};
+use crate::arrays::outputs;
+use crate::device::{Output, Side, Stream};
 use crate::{Argument, Dtype, Ints, NamedArrays, Result, Rows, ensure, memory, rows};
 use pointmill_core::array::ArrayView;
 use pointmill_core::record;
@@ -106,18 +107,23 @@ record! {
     }
 }
 
-/// The boxes that are kept, on the device that chose them. Nothing of it waits but
-/// [`Kept::read`].
-#[derive(Debug)]
-pub struct Kept {
-    pub(super) rows: Buffer<i32>,
-    pub(super) num_kept: Buffer<i32>,
-    /// The first row that is no box, and the first class below 0.
-    pub(super) faults: Buffer<u32>,
-    pub(super) non_finite: Buffer<u32>,
-    pub(super) items: usize,
-    pub(super) capacity: usize,
-    boxes: usize,
+outputs! {
+    /// The boxes that are kept, on the device that chose them. Nothing of it waits but
+    /// [`Kept::read`].
+    pub struct Kept of KeptArray by KeptSizes { items, capacity } reports Vec<i32> {
+        /// The rows that each item keeps, by score, the highest first, and -1 behind them.
+        Rows = rows: i32 [items, capacity],
+        /// How many boxes each item keeps.
+        NumKept = num_kept: i32 [items] else 0,
+    }
+    words {
+        /// The first row that is no box, and the first class below 0.
+        faults = [NONE; 2],
+        non_finite = [0],
+    }
+    state {
+        boxes: usize = 0,
+    }
 }
 
 /// The boxes that are kept, on the host.
@@ -136,32 +142,16 @@ pub struct KeptArrays {
 impl Kept {
     /// The number of items.
     pub const fn num_items(&self) -> usize {
-        self.items
+        self.sizes.items
     }
 
     /// How many boxes an item has room for.
     pub const fn capacity(&self) -> usize {
-        self.capacity
+        self.sizes.capacity
     }
 
-    /// `[items, capacity]`: the rows that each item keeps, by score, the highest first, and -1
-    /// behind them. The buffer can be longer.
-    pub const fn rows(&self) -> &Buffer<i32> {
-        &self.rows
-    }
-
-    /// `[items]`: how many boxes each item keeps. The buffer can be longer.
-    pub const fn num_kept(&self) -> &Buffer<i32> {
-        &self.num_kept
-    }
-
-    /// Waits, and copies the rows to the host without those of -1.
-    ///
-    /// # Errors
-    /// A row in memory of a GPU that is no box, or a class below 0; whatever the queued work ran
-    /// into, or no memory.
-    pub fn read(&self) -> Result<KeptArrays> {
-        let counts = self.num_kept.read(self.items)?;
+    /// Waits; all sizes are known before. How many boxes each item keeps.
+    fn count(&self) -> Result<(KeptSizes, Vec<i32>)> {
         if let [row, class] = self.faults.read(2)?[..] {
             if row != NONE {
                 return Err(Boxes::refused(Argument::Boxes, row));
@@ -170,37 +160,26 @@ impl Kept {
                 return Err(refused_class(class as usize, "one below 0"));
             }
         }
-        let padded = self.rows.read(self.items * self.capacity)?;
+        Ok((self.sizes, self.num_kept.read(self.sizes.items)?))
+    }
+
+    /// Waits, and copies the rows to the host without those of -1.
+    ///
+    /// # Errors
+    /// A row in memory of a GPU that is no box, or a class below 0; whatever the queued work ran
+    /// into, or no memory.
+    pub fn read(&self) -> Result<KeptArrays> {
+        let (KeptSizes { items, capacity }, counts) = self.count()?;
+        let padded = self.rows.read(items * capacity)?;
         let (mut rows, mut row_splits) = (Vec::new(), vec![0]);
-        memory::room(&mut row_splits, self.items + 1)?;
+        memory::room(&mut row_splits, items + 1)?;
         for (item, &count) in counts.iter().enumerate() {
-            memory::extend(&mut rows, padded[item * self.capacity..][..count as usize].iter().copied())?;
+            memory::extend(&mut rows, padded[item * capacity..][..count as usize].iter().copied())?;
             row_splits.push(rows.len() as i64);
         }
         let non_finite = self.non_finite.read(1)?.first().map_or(0, |&n| n as usize);
         let report = NmsReport { boxes: self.boxes, kept: rows.len(), non_finite };
         Ok(KeptArrays { rows, row_splits, report })
-    }
-
-    fn reserve(&mut self, items: usize, capacity: usize, boxes: usize) -> Result<()> {
-        (self.items, self.capacity, self.boxes) = (0, 0, 0);
-        self.rows.reserve(items * capacity)?;
-        self.num_kept.reserve(items)?;
-        (self.items, self.capacity, self.boxes) = (items, capacity, boxes);
-        Ok(())
-    }
-}
-
-impl Output for Kept {
-    fn stream(&self) -> &Stream {
-        self.rows.stream()
-    }
-
-    fn set_stream(&mut self, stream: &Stream) {
-        self.rows.set_stream(stream);
-        self.num_kept.set_stream(stream);
-        self.faults.set_stream(stream);
-        self.non_finite.set_stream(stream);
     }
 }
 
@@ -249,16 +228,7 @@ impl Suppressor {
     /// # Errors
     /// Out of memory.
     pub fn output(&self) -> Result<Kept> {
-        let stream = &self.stream;
-        Ok(Kept {
-            rows: stream.alloc(0)?,
-            num_kept: stream.alloc(0)?,
-            faults: stream.upload(&[NONE; 2])?,
-            non_finite: stream.upload(&[0])?,
-            items: 0,
-            capacity: 0,
-            boxes: 0,
-        })
+        Kept::empty(&self.stream)
     }
 
     /// Chooses the boxes that are kept. See [`nms`](super::nms()).
@@ -272,17 +242,18 @@ impl Suppressor {
         let longest = items.iter().map(|item| item.len).max().unwrap_or(0);
         let capacity = longest.min(self.params.post_max.unwrap_or(u32::MAX)) as usize;
         let Self { stream, side, params } = self;
+        out.boxes = boxes.len();
         let work = (&boxes, &candidates, &items[..], &*params);
         side.fill(
             stream,
             &candidates.streams(),
             out,
             |(), out| {
-                out.reserve(items.len(), capacity, boxes.len())?;
+                out.reserve(KeptSizes { items: items.len(), capacity })?;
                 cpu::suppress(work.0, work.1, work.2, work.3, out)
             },
             |gpu, out| {
-                out.reserve(items.len(), capacity, boxes.len())?;
+                out.reserve(KeptSizes { items: items.len(), capacity })?;
                 gpu.run(&boxes, &candidates, &items, params, out)
             },
         )

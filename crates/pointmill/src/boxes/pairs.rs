@@ -3,6 +3,7 @@
 use super::input::Boxes;
 use super::params::check_threshold;
 use super::{IouParams, Pairs, cpu, gpu};
+use crate::arrays::outputs;
 use crate::device::{Buffer, Output, Side, Stream};
 use crate::{Argument, Result, Rows, ensure};
 
@@ -27,36 +28,34 @@ pub struct BoxIou {
     side: Side<(), gpu::PairWorkspace>,
 }
 
-/// Pairs of boxes that overlap, on the device that found them: the row of the first box, that of the
-/// second, and how much they overlap.
-#[derive(Debug)]
-pub struct OverlapLists {
-    pub(super) i: Buffer<i32>,
-    pub(super) j: Buffer<i32>,
-    pub(super) iou: Buffer<f32>,
-    pub(super) len: usize,
+outputs! {
+    /// Pairs of boxes that overlap, on the device that found them.
+    pub struct OverlapLists of OverlapArray by OverlapSizes { pairs } reports () {
+        /// The row of the first box.
+        I = i: i32 [pairs],
+        /// The row of the second box.
+        J = j: i32 [pairs],
+        /// How much they overlap.
+        Iou = iou: f32 [pairs],
+    }
+    words {}
+    state {}
 }
 
 impl OverlapLists {
     /// The number of pairs, P.
     pub const fn len(&self) -> usize {
-        self.len
+        self.sizes.pairs
     }
 
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.sizes.pairs == 0
     }
 
-    /// `[P]`, `[P]` and `[P]`: rows of the first boxes, rows of the second, and overlaps. The buffers
-    /// can be longer.
-    pub const fn buffers(&self) -> (&Buffer<i32>, &Buffer<i32>, &Buffer<f32>) {
-        (&self.i, &self.j, &self.iou)
-    }
-
-    /// The three buffers by value.
-    pub fn into_buffers(self) -> (Buffer<i32>, Buffer<i32>, Buffer<f32>) {
-        (self.i, self.j, self.iou)
+    /// The call that fills lists has waited for their length.
+    const fn count(&self) -> Result<(OverlapSizes, ())> {
+        Ok((self.sizes, ()))
     }
 
     /// The three arrays on the host.
@@ -64,28 +63,7 @@ impl OverlapLists {
     /// # Errors
     /// Whatever the queued work ran into, or no memory.
     pub fn read(&self) -> Result<(Vec<i32>, Vec<i32>, Vec<f32>)> {
-        Ok((self.i.read(self.len)?, self.j.read(self.len)?, self.iou.read(self.len)?))
-    }
-
-    pub(super) fn reserve(&mut self, len: usize) -> Result<()> {
-        self.len = 0;
-        self.i.reserve(len)?;
-        self.j.reserve(len)?;
-        self.iou.reserve(len)?;
-        self.len = len;
-        Ok(())
-    }
-}
-
-impl Output for OverlapLists {
-    fn stream(&self) -> &Stream {
-        self.i.stream()
-    }
-
-    fn set_stream(&mut self, stream: &Stream) {
-        self.i.set_stream(stream);
-        self.j.set_stream(stream);
-        self.iou.set_stream(stream);
+        Ok((self.i.read(self.len())?, self.j.read(self.len())?, self.iou.read(self.len())?))
     }
 }
 
@@ -104,8 +82,7 @@ impl BoxIou {
     /// # Errors
     /// Out of memory.
     pub fn lists(&self) -> Result<OverlapLists> {
-        let stream = &self.stream;
-        Ok(OverlapLists { i: stream.alloc(0)?, j: stream.alloc(0)?, iou: stream.alloc(0)?, len: 0 })
+        OverlapLists::empty(&self.stream)
     }
 
     /// The overlap of pairs: `[N, M]`, with [`Pairs::Aligned`] `[N]`. See [`iou`](super::iou()).
@@ -146,11 +123,11 @@ impl BoxIou {
         out: &mut OverlapLists,
     ) -> Result<()> {
         let (a, b) = self.check(a.into(), b.into())?;
-        self.stream.check_memory(Argument::Out, "memory of", out.stream())?;
+        self.stream.check_memory(Argument::Out, "memory of", Output::stream(out))?;
         let params = self.params;
         ensure(params.pairs == Pairs::All, Argument::Pairs, Pairs::All, params.pairs)?;
         check_threshold(threshold, params.kind)?;
-        out.len = 0;
+        out.sizes.pairs = 0;
         let Self { stream, side, .. } = self;
         side.fill(
             stream,

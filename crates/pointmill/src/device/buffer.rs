@@ -52,8 +52,10 @@ impl<T: Pod> Buffer<T> {
     fn new(stream: &Stream, len: usize, alloc: impl FnOnce(&Queue, usize) -> Result<Block>) -> Result<Self> {
         let too_much = || Error::OutOfMemory { device: stream.device().to_string(), bytes: u64::MAX };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
-        let more = format_args!("{bytes} bytes more");
-        stream.check_not_capturing(Argument::Memory, "enough from a call before", more)?;
+        if bytes > 0 {
+            let more = format_args!("{bytes} bytes more");
+            stream.check_not_capturing(Argument::Memory, "enough from a call before", more)?;
+        }
         let memory = match stream.queue() {
             None => Memory::Host(filled(len, T::zeroed())?),
             Some(queue) => Memory::Device(alloc(queue, bytes)?),
@@ -252,19 +254,25 @@ impl<T: Pod> Buffer<T> {
     /// [`Buffer::copy_from`], of the elements from `start` on.
     #[doc(hidden)]
     pub fn copy_part(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
-        let most = self.len.min(other.len.saturating_sub(start));
+        self.copy_range(0, other, start, len)
+    }
+
+    /// [`Buffer::copy_part`] to the elements from `at` on.
+    pub(crate) fn copy_range(&mut self, at: usize, other: &Self, start: usize, len: usize) -> Result<()> {
+        let most = self.len.saturating_sub(at).min(other.len.saturating_sub(start));
         ensure(len <= most, Argument::Len, format_args!("at most {most}"), len)?;
         // Memory of another device is refused below.
         let same = self.stream.device().same_memory(&other.stream.device());
-        self.stream.clone().in_order(&[same.then_some(&other.stream)], || self.copy_queued(other, start, len))
+        self.stream.clone().in_order(&[same.then_some(&other.stream)], || self.copy_queued(at, other, start, len))
     }
 
     /// Queues a copy of elements that are there.
-    fn copy_queued(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
+    fn copy_queued(&mut self, at: usize, other: &Self, start: usize, len: usize) -> Result<()> {
         match (&mut self.memory, &other.memory) {
-            (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[start..start + len]),
+            (Memory::Host(to), Memory::Host(from)) => to[at..at + len].copy_from_slice(&from[start..start + len]),
             (Memory::Device(to), Memory::Device(from)) if self.stream.device().same_memory(&other.stream.device()) => {
-                let (to, from) = (to.address(), from.address() + (start * size_of::<T>()) as u64);
+                let bytes = |elements: usize| (elements * size_of::<T>()) as u64;
+                let (to, from) = (to.address() + bytes(at), from.address() + bytes(start));
                 // SAFETY: stream and memory are alive and of the same machine, and both have so
                 // many elements.
                 self.stream.ask(|machine, raw| unsafe { machine.copy(raw, from, to, len * size_of::<T>()) })?;

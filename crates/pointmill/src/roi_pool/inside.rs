@@ -1,6 +1,7 @@
 //! Which points lie in which box.
 
 use super::{BoxParams, Scene, cpu, gpu};
+use crate::arrays::outputs;
 use crate::device::{Buffer, Output, Side, Stream};
 use crate::{Argument, Result};
 
@@ -38,30 +39,33 @@ pub struct PointsInBoxes {
     side: Side<(), gpu::InsideWorkspace>,
 }
 
-/// Lists of different lengths. After a call that failed on the way there are none.
-#[derive(Debug)]
-pub struct BoxLists {
-    pub(super) row_splits: Buffer<i64>,
-    pub(super) indices: Buffer<i32>,
-    rows: usize,
-    len: usize,
-    /// Whether a call filled the arrays. Else there are no rows, whatever is in them.
-    filled: bool,
+outputs! {
+    /// Lists of different lengths. After a call that failed on the way there are none.
+    pub struct BoxLists of BoxListArray by BoxListSizes { rows, len } reports () {
+        /// Where each row starts.
+        RowSplits = row_splits: i64 [rows + 1],
+        /// The elements of all rows, ascending in each.
+        Indices = indices: i32 [len],
+    }
+    words {}
+    state {}
 }
 
 impl BoxLists {
     fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { row_splits: stream.upload(&[0])?, indices: stream.alloc(0)?, rows: 0, len: 0, filled: false })
+        let mut lists = Self::empty(stream)?;
+        lists.row_splits.put(&[0])?;
+        Ok(lists)
     }
 
     /// The number of rows.
     pub const fn num_rows(&self) -> usize {
-        if self.filled { self.rows } else { 0 }
+        self.sizes.rows
     }
 
     /// The number of elements of all rows.
     pub const fn num_indices(&self) -> usize {
-        if self.filled { self.len } else { 0 }
+        self.sizes.len
     }
 
     /// The stream that the lists belong to.
@@ -69,19 +73,9 @@ impl BoxLists {
         self.indices.stream()
     }
 
-    /// `[rows + 1]`: where each row starts.
-    pub const fn row_splits(&self) -> &Buffer<i64> {
-        &self.row_splits
-    }
-
-    /// The elements of all rows, ascending in each.
-    pub const fn indices(&self) -> &Buffer<i32> {
-        &self.indices
-    }
-
-    /// Both arrays by value: where each row starts, and the elements.
-    pub fn into_buffers(self) -> (Buffer<i64>, Buffer<i32>) {
-        (self.row_splits, self.indices)
+    /// The call that fills lists has waited for their length.
+    const fn count(&self) -> Result<(BoxListSizes, ())> {
+        Ok((self.sizes, ()))
     }
 
     /// Copies both arrays to the host.
@@ -89,28 +83,10 @@ impl BoxLists {
     /// # Errors
     /// Whatever the queued work ran into, or no memory.
     pub fn read(&self) -> Result<(Vec<i64>, Vec<i32>)> {
-        if !self.filled {
+        if self.sizes.rows == 0 {
             return Ok((vec![0], Vec::new()));
         }
-        Ok((self.row_splits.read(self.rows + 1)?, self.indices.read(self.len)?))
-    }
-
-    pub(super) fn reserve(&mut self, rows: usize, len: usize) -> Result<()> {
-        self.row_splits.reserve(rows + 1)?;
-        self.indices.reserve(len)?;
-        (self.rows, self.len) = (rows, len);
-        Ok(())
-    }
-}
-
-impl Output for BoxLists {
-    fn stream(&self) -> &Stream {
-        self.indices.stream()
-    }
-
-    fn set_stream(&mut self, stream: &Stream) {
-        self.row_splits.set_stream(stream);
-        self.indices.set_stream(stream);
+        Ok((self.row_splits.read(self.sizes.rows + 1)?, self.indices.read(self.sizes.len)?))
     }
 }
 
@@ -177,10 +153,12 @@ impl PointsInBoxes {
     pub fn all(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
         self.check(&scene, out.stream())?;
         let params = self.params;
-        out.filled = false;
-        self.run(&scene, out, |gpu, out| gpu.all(&scene, params, out), |out| cpu::all(&scene, params, out))?;
-        out.filled = true;
-        Ok(())
+        out.sizes = BoxListSizes::default();
+        let done = self.run(&scene, out, |gpu, out| gpu.all(&scene, params, out), |out| cpu::all(&scene, params, out));
+        if done.is_err() {
+            out.sizes = BoxListSizes::default();
+        }
+        done
     }
 
     /// The points of each box: a row for each box. On a GPU this waits, to learn how long the lists
@@ -191,10 +169,13 @@ impl PointsInBoxes {
     pub fn crop(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
         self.check(&scene, out.stream())?;
         let params = self.params;
-        out.filled = false;
-        self.run(&scene, out, |gpu, out| gpu.crop(&scene, params, out), |out| cpu::crop(&scene, params, out))?;
-        out.filled = true;
-        Ok(())
+        out.sizes = BoxListSizes::default();
+        let done =
+            self.run(&scene, out, |gpu, out| gpu.crop(&scene, params, out), |out| cpu::crop(&scene, params, out));
+        if done.is_err() {
+            out.sizes = BoxListSizes::default();
+        }
+        done
     }
 
     /// Runs one of two paths, in order with the streams of the arrays.

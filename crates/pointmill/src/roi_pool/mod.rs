@@ -36,7 +36,7 @@ mod scene;
 mod tests;
 
 pub use arrays::{RoiArray, RoiArrays};
-pub use inside::{BoxLists, PointsInBoxes};
+pub use inside::{BoxListArray, BoxLists, PointsInBoxes};
 pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
 pub use query::{BoxArrays, BoxFound, BoxQuery, BoxReport};
 pub use result::{Report, RoiPooled};

@@ -19,30 +19,31 @@ mod cells;
 mod conv;
 mod densify;
 mod hierarchy;
-mod hierarchy_cpu;
-mod params;
 mod patches;
 mod pillars;
 #[cfg(test)]
 mod pillars_tests;
 mod radix;
 mod sample;
-mod sample_cpu;
 mod serialize;
 #[cfg(test)]
 mod tests;
 
 pub use cells::Cells;
 pub use conv::{
-    CellCoords, ConvArrays, ConvKind, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells, index_pairs,
+    CellCoords, ConvArray, ConvArrays, ConvKind, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells,
+    index_pairs,
 };
 pub use densify::{Densifier, densify};
-pub use hierarchy::{Hierarchy, PoolParams, Pooler, Stage, StageArrays};
-pub use params::{MAX_DEPTH, MAX_ORDERS, Order, SerializeParams};
+pub use hierarchy::{Hierarchy, PoolParams, Pooler, Stage, StageArray, StageArrays};
 pub use patches::{DevicePatches, Patches};
 pub use pillars::{PillarEncoder, PillarFeatures, PillarParams, PillarPoints, pillar_features};
-pub use sample::{GridOrigin, GridSampleParams, GridSampleReport, GridSampler, Pick, Sampled, SampledArrays};
-pub use serialize::{Serialized, SerializedArrays, Serializer};
+pub use sample::{
+    GridOrigin, GridSampleParams, GridSampleReport, GridSampler, Pick, Sampled, SampledArray, SampledArrays,
+};
+pub use serialize::{
+    MAX_DEPTH, MAX_ORDERS, Order, SerializeParams, Serialized, SerializedArray, SerializedArrays, Serializer,
+};
 
 use crate::{Device, Result, Rows};
 

@@ -3,6 +3,7 @@
 use super::host;
 use super::locate::{Coordinates, GROUP, TILE, boxes, points_of_boxes};
 use crate::device::Buffer;
+use crate::roi_pool::inside::BoxListSizes;
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use crate::{Result, memory, par};
 use rayon::prelude::*;
@@ -95,7 +96,7 @@ pub(in crate::roi_pool) fn bits(scene: &Scene<'_>, params: BoxParams, out: &mut 
 
 pub(in crate::roi_pool) fn all(scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
     let (lists, n) = (lists_of_boxes(scene, params)?, scene.num_points());
-    out.reserve(n, lists.iter().map(Vec::len).sum())?;
+    out.reserve(BoxListSizes { rows: n, len: lists.iter().map(Vec::len).sum() })?;
     let (splits, indices) = (&mut host(&mut out.row_splits)[..=n], host(&mut out.indices));
     // First the end of each point's boxes; filling from the back moves it to the start.
     splits.fill(0);
@@ -116,7 +117,7 @@ pub(in crate::roi_pool) fn all(scene: &Scene<'_>, params: BoxParams, out: &mut B
 
 pub(in crate::roi_pool) fn crop(scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
     let lists = lists_of_boxes(scene, params)?;
-    out.reserve(lists.len(), lists.iter().map(Vec::len).sum())?;
+    out.reserve(BoxListSizes { rows: lists.len(), len: lists.iter().map(Vec::len).sum() })?;
     let (splits, indices) = (host(&mut out.row_splits), host(&mut out.indices));
     let mut end = 0;
     for (b, list) in lists.iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::marks::{Marks, PointBoxes, Wanted};
 use crate::Result;
 use crate::device::{Buffer, Stream, workspace};
+use crate::roi_pool::inside::BoxListSizes;
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
@@ -82,7 +83,7 @@ impl Workspace {
         let pairs = self.totals.read(boxes)?.iter().map(|&n| n as u64).sum();
         super::check_pairs(pairs)?;
         self.point_boxes.enqueue(&self.marks, boxes as u32, n as u32, Wanted::Offsets, &mut self.words)?;
-        out.reserve(n, pairs as usize)?;
+        out.reserve(BoxListSizes { rows: n, len: pairs as usize })?;
         let args = kernels::PointListsArgs {
             n: n as u32,
             boxes: boxes as u32,
@@ -108,7 +109,7 @@ impl Workspace {
             *end += i64::from(n);
             Some(*end)
         }));
-        out.reserve(boxes, splits[boxes] as usize)?;
+        out.reserve(BoxListSizes { rows: boxes, len: splits[boxes] as usize })?;
         out.row_splits.write(&splits)?;
         if boxes == 0 {
             return Ok(());

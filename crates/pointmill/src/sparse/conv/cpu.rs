@@ -98,7 +98,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
     let found = outputs.cells.len();
     let rows = job.outputs.map_or(job.capacity.map_or(found, |capacity| capacity as usize), |given| given.len());
     let kept = found.min(rows);
-    out.reserve(job, rows)?;
+    out.begin(job, rows)?;
     values(&mut out.faults).fill(NONE);
     values(&mut out.num_cells)[..2].copy_from_slice(&[kept as u32, (found - kept) as u32]);
     let cells = &mut bytemuck::cast_slice_mut(values(&mut out.cells))[..rows];

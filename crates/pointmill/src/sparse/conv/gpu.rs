@@ -64,7 +64,7 @@ impl Workspace {
                 (cells, self.sorted.pointer().cast_const(), job.capacity.unwrap_or(n.bound) as usize)
             }
         };
-        out.reserve(job, rows)?;
+        out.begin(job, rows)?;
         out.counts.fill_words(0, job.offsets as usize)?;
         let args = kernels::PairsArgs {
             table,

@@ -9,7 +9,7 @@ mod params;
 mod tests;
 
 pub use input::{CellCoords, SparseCells};
-pub use output::{ConvArrays, ConvPairs, ConvReport};
+pub use output::{ConvArray, ConvArrays, ConvPairs, ConvReport};
 pub use params::{ConvKind, ConvParams};
 
 use crate::device::{Output, Side, Stream};
@@ -99,7 +99,7 @@ impl IndexPairs {
     /// # Errors
     /// Out of memory.
     pub fn output(&self) -> Result<ConvPairs> {
-        ConvPairs::new(&self.stream)
+        ConvPairs::empty(&self.stream)
     }
 
     /// Finds the pairs. See [`index_pairs`].

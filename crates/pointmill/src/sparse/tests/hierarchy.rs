@@ -1,6 +1,7 @@
 //! Larger cells.
 
 use super::serialize::{plain_code, some};
+use crate::sparse::hierarchy::StageSizes;
 use crate::sparse::{
     Cells, Order, PoolParams, Pooler, SerializeParams, Serializer, StageArrays, pool_hierarchy, serialize,
 };
@@ -46,6 +47,7 @@ fn plain(
         let items: Vec<i32> = head.iter().map(|&row| batch[row as usize]).collect();
         let own = super::serialize::plain(&next, &items, depth, orders);
         stages.push(StageArrays {
+            sizes: StageSizes { rows: cells.len(), cells: kept, orders: orders.len() },
             cluster,
             indptr,
             indices: groups.concat().into_iter().map(|row| row as i32).collect(),

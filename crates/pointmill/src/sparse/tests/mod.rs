@@ -4,6 +4,7 @@ mod errors;
 mod fixtures;
 mod graphs;
 mod hierarchy;
+mod lent;
 mod patches;
 mod sample;
 mod serialize;

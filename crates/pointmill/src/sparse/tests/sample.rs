@@ -1,5 +1,6 @@
 //! One point of each cell.
 
+use crate::sparse::sample::SampledSizes;
 use crate::sparse::{
     GridOrigin, GridSampleParams, GridSampler, Pick, Sampled, SampledArrays, SerializeParams, grid_sample, serialize,
 };
@@ -44,6 +45,7 @@ fn plain(points: &[Row], splits: &[usize], params: &GridSampleParams) -> Sampled
         num_points: vec![],
         inverse: vec![-1; points.len()],
         report: Default::default(),
+        sizes: Default::default(),
     };
     for (i, p) in points.iter().enumerate() {
         let item = splits.iter().filter(|&&split| split <= i).count() as i32 - 1;
@@ -85,6 +87,7 @@ fn plain(points: &[Row], splits: &[usize], params: &GridSampleParams) -> Sampled
         got.rows.push(taken as i32);
         got.num_points.push(list.len() as i32);
     }
+    got.sizes = SampledSizes { cells: kept, points: points.len() };
     got.report.points = points.len();
     got.report.cells = kept;
     got.report.cells_dropped = lists.len() - kept;

@@ -1,5 +1,6 @@
 //! Codes and orders.
 
+use crate::sparse::serialize::SerializedSizes;
 use crate::sparse::{Cells, Order, SerializeParams, SerializedArrays, Serializer, serialize};
 use crate::testing::{Random, devices};
 use crate::{Device, Ints, differences};
@@ -53,7 +54,8 @@ pub(super) fn plain(cells: &[[i32; 3]], batch: &[i32], depth: u32, orders: &[Ord
         order.extend(rows);
         inverse.extend(places);
     }
-    SerializedArrays { codes, order, inverse, orders: orders.to_vec(), depth }
+    let sizes = SerializedSizes { orders: orders.len(), cells: cells.len() };
+    SerializedArrays { codes, order, inverse, orders: orders.to_vec(), depth, sizes }
 }
 
 /// Cells and their items; some cells twice.

@@ -4,6 +4,7 @@ mod errors;
 mod fixtures;
 mod graphs;
 
+use super::output::ConvSizes;
 use super::{
     CellCoords, ConvArrays, ConvKind, ConvPairs, ConvParams, ConvReport, IndexPairs, SparseCells, index_pairs,
 };
@@ -101,7 +102,8 @@ impl Case {
             }
         }
         let report = ConvReport { cells: kept, dropped, pairs: counts.iter().map(|&count| count as usize).sum() };
-        ConvArrays { cells: cells.concat(), table, counts, masks, report }
+        let sizes = ConvSizes { cells: kept, offsets: offsets.len(), words };
+        ConvArrays { cells: cells.concat(), table, counts, masks, report, sizes }
     }
 
     /// Compares all devices with the plain program, with memory that was used before and with a

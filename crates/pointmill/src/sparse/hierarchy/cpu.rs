@@ -1,7 +1,7 @@
 //! Larger and larger cells on the CPU.
 
-use super::hierarchy::Stage;
-use super::{Cells, Serialized, values};
+use super::Stage;
+use crate::sparse::{Cells, Serialized, values};
 use crate::{Buffer, Result, memory, par};
 use rayon::prelude::*;
 
@@ -14,16 +14,9 @@ struct Before<'a> {
     order: &'a [u32],
 }
 
-pub(super) fn run(
-    cells: &Cells<'_>,
-    serialized: &Serialized,
-    halvings: &[u32],
-    rows: &mut Buffer<u32>,
-    stages: &mut [Stage],
-) -> Result<()> {
+pub(super) fn run(cells: &Cells<'_>, serialized: &Serialized, halvings: &[u32], stages: &mut [Stage]) -> Result<()> {
     let slice = |buffer: &Buffer<u32>| buffer.as_slice().map_or(0, |values| values[0]);
-    let known = slice(&serialized.count);
-    values(rows)[0] = known;
+    let known = slice(&serialized.num_cells);
     for i in 0..stages.len() {
         let (done, rest) = stages.split_at_mut(i);
         let (stage, shift) = (&mut rest[0], 3 * halvings[i]);
@@ -31,13 +24,13 @@ pub(super) fn run(
         let (codes, order) = last.map_or((&serialized.codes, &serialized.order), |last| (&last.codes, &last.order));
         let before = Before {
             rows: last.map_or(known, |last| slice(&last.counts)) as usize,
-            capacity: last.map_or(cells.len(), |last| last.capacity),
+            capacity: last.map_or(cells.len(), |last| last.capacity()),
             orders: serialized.orders().len(),
             codes: codes.as_slice().unwrap_or_default(),
             order: order.as_slice().unwrap_or_default(),
         };
-        let last =
-            last.map(|last| (last.coords.as_slice().unwrap_or_default(), last.batch.as_slice().unwrap_or_default()));
+        let last = last
+            .map(|last| (last.grid_coord.as_slice().unwrap_or_default(), last.batch.as_slice().unwrap_or_default()));
         let cell_of = |row: usize| match last {
             None => cells.host_row(row),
             Some((coords, batch)) => ([0, 1, 2].map(|k| coords[3 * row + k] as u32), batch[row] as u32),
@@ -54,7 +47,7 @@ fn one(
     unsorted: bool,
     stage: &mut Stage,
 ) -> Result<()> {
-    let (rows, capacity) = (before.rows, stage.capacity);
+    let (rows, capacity) = (before.rows, stage.capacity());
     let (cluster, indices) = (&mut values(&mut stage.cluster)[..rows], &mut values(&mut stage.indices)[..rows]);
     let indptr = values(&mut stage.indptr);
     let (mut cells, mut code) = (0, None);
@@ -72,7 +65,7 @@ fn one(
     }
     let kept = cells.min(capacity);
     if cells <= capacity {
-        indptr[cells] = rows as i32;
+        indptr[cells..=capacity].fill(rows as i32);
     }
     if unsorted {
         // Rows ascend within a larger cell.
@@ -88,12 +81,12 @@ fn one(
         }
     }
     cluster.iter_mut().filter(|id| **id as usize >= capacity).for_each(|id| *id = -1);
-    values(&mut stage.counts).copy_from_slice(&[kept as u32, (cells - kept) as u32]);
+    values(&mut stage.counts).copy_from_slice(&[kept, cells - kept, rows].map(|count| count as u32));
     if capacity == 0 {
         return Ok(());
     }
     let (head, batch) = (values(&mut stage.head), values(&mut stage.batch));
-    let coords = values(&mut stage.coords);
+    let coords = values(&mut stage.grid_coord);
     for id in 0..kept {
         let row = indices[indptr[id] as usize];
         head[id] = row;

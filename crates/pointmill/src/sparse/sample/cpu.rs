@@ -1,8 +1,8 @@
 //! Grid sampling on the CPU.
 
-use super::cells::ROWS_OF_A_THREAD;
-use super::sample::{GridOrigin, GridSampleParams, Pick, Sampled};
-use super::values;
+use super::{GridOrigin, GridSampleParams, Pick, Sampled};
+use crate::sparse::cells::ROWS_OF_A_THREAD;
+use crate::sparse::values;
 use crate::{Result, VoxelGrid, memory, par, seed};
 use pointmill_core::hash::{Seed, first_slot};
 use pointmill_core::sparse::{distance_to_centre, random_below};
@@ -62,8 +62,8 @@ impl Sampling {
         let mask = (2 * n + 1).next_power_of_two().max(4) - 1;
         self.table.clear();
         memory::resize(&mut self.table, mask + 1, (u64::MAX, NONE))?;
-        let capacity = out.capacity;
-        let (coords, batch) = (values(&mut out.coords), values(&mut out.batch));
+        let capacity = out.sizes.cells;
+        let (coords, batch) = (values(&mut out.grid_coord), values(&mut out.batch));
         let (rows, num_points) = (values(&mut out.rows), values(&mut out.num_points));
         let inverse = &mut values(&mut out.inverse)[..n];
         let (mut cells, mut non_finite, mut outside, mut points_dropped) = (0, 0, 0, 0);
