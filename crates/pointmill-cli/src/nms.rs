@@ -1,7 +1,7 @@
 //! `pointmill nms`: the detections that no better one suppresses.
 
 use crate::batch::prelude::*;
-use crate::flags::{BatchArgs, ConfigArgs, Jobs, OnOom, ResumeArgs, WorkArgs, names};
+use crate::flags::{BatchArgs, Jobs, OnOom, ResumeArgs, WorkArgs, names};
 use clap::Args;
 use pointmill::boxes::{Candidates, Kept, KeptArrays, NmsMetric, NmsParams, NmsReport, Suppressor};
 use pointmill::{BoxOrigin, Device, Error, Rows};
@@ -146,7 +146,6 @@ pub(crate) fn run(args: &NmsArgs, device: &str, printer: &mut Printer) -> Result
         on_oom: OnOom::Fail,
         cpu: args.compare_cpu,
         verbose: false,
-        config: ConfigArgs::default(),
     };
     let job = Job { out: args.out.as_deref(), ..Job::on(&device, COMMAND, &sources, &work) };
     job.begin(Begin { files: files.iter().map(|file| shown(file)).collect(), params }, printer)?;

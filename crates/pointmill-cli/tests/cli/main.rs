@@ -3,7 +3,6 @@
 mod bags;
 mod batch;
 mod commands;
-mod config;
 mod convert;
 mod crop;
 mod demo;
