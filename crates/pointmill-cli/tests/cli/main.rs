@@ -27,7 +27,6 @@ mod ndt;
 mod ndt_batch;
 mod ndt_blocks;
 mod ndt_blocks_frames;
-mod nms;
 mod nothing_read;
 mod odometry;
 mod pages;

@@ -68,9 +68,6 @@ fn write_files(at: &Path) {
         array(&format!("{name}.npy"), &shape);
     }
     array("f1.npy", &[20]);
-    array("s.npy", &[2]);
-    write_npy(at.join("cn.npy"), &ArrayView::i32(&[2], &[0, -1])).unwrap();
-    write_npy(at.join("bneg.npy"), &ArrayView::f32(&[2, 7], &[-1.0; 14])).unwrap();
     write_npy(at.join("bi.npy"), &ArrayView::i32(&[1, 7], &[1; 7])).unwrap();
     write_npy(at.join("fi.npy"), &ArrayView::u8(&[20, 1], &[0; 20])).unwrap();
     write_npz(at.join("points.npz"), &[("points", ArrayView::f32(&[1, 3], &[1.0, 2.0, 3.0]))]).unwrap();
@@ -157,8 +154,6 @@ fn help() {
         "demo",
         "voxelize",
         "roi-pool",
-        "serialize",
-        "nms",
         "ndt",
         "ndt build",
         "ndt merge",

@@ -60,7 +60,7 @@ fn every_path_is_known_as_read_or_written() {
                 written.push(name);
             } else {
                 let read = ["boxes", "classes", "compare", "estimate", "features", "guess", "inputs", "map"];
-                let others = ["minus", "points", "polygon", "pose", "poses", "predictions", "scan", "scores", "source"];
+                let others = ["minus", "points", "polygon", "pose", "poses", "predictions", "scan", "source"];
                 assert!(read.contains(&id) || others.contains(&id) || ["target", "truth"].contains(&id), "{name}");
             }
         }

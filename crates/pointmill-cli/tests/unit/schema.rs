@@ -6,8 +6,8 @@
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
 use crate::{
-    clouds, convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, nms, odometry,
-    register, roi_pool, serialize, synth, voxelize,
+    clouds, convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, odometry, register,
+    roi_pool, synth, voxelize,
 };
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
@@ -50,8 +50,6 @@ fn lines() -> Vec<Line> {
     [
         vec![("any", "error", all, schema_of::<ErrorRecord>()), ("any", "kept", kept, schema_of::<KeptRecord>())],
         of::<voxelize::records::Begin, voxelize::records::Row, voxelize::records::Totals>("voxelize").into(),
-        of::<serialize::Begin, serialize::Row, serialize::Totals>("serialize").into(),
-        of::<nms::Begin, nms::Row, nms::Totals>("nms").into(),
         of::<roi_pool::records::Begin, roi_pool::records::Row, roi_pool::records::Totals>("roi-pool").into(),
         of::<ndt_records::BuildBegin, ndt_records::BuildRow, ndt_records::GridTotals>("ndt build").into(),
         without_device::<ndt_records::MergeBegin, ndt_records::MergeRow, ndt_records::GridTotals>("ndt merge").into(),
