@@ -1,4 +1,3 @@
-# All but `rerun`, which takes hundreds of crates that nothing here is about.
 features := "pointmill/twin,pointmill-io/laz"
 
 # `just` lists these. Everything else is in CONTRIBUTING.md.

@@ -38,7 +38,6 @@ case $(python3 -c 'import sys; print(sys.version_info.minor)') in
     12) numpy_lowest=1.26.4 ;;
     *) numpy_lowest=2.3.5 ;;
 esac
-# All but `rerun`, which takes hundreds of crates that nothing here is about.
 features=pointmill/twin,pointmill-io/laz
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/pointmill-ci
 target=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")

@@ -1,7 +1,7 @@
 //! A whole program: its arguments, its log, signals, panics, and its exit code.
 
 use crate::failure::Failure;
-use crate::flags::{Global, config, message, paths};
+use crate::flags::{Global, message, paths};
 use crate::printer::Printer;
 use crate::{interrupt, stderr};
 use clap::error::{ContextKind, ContextValue};
@@ -42,15 +42,12 @@ pub fn arguments() -> &'static [OsString] {
 /// are printed on stdout, everything about them on stderr. Returns the exit code.
 pub fn main<P: Program>(mut command: Command, given: impl IntoIterator<Item = OsString>) -> u8 {
     command.build();
-    let mut arguments = ARGUMENTS.get_or_init(|| given.into_iter().collect()).clone();
-    let applied = config::apply(&command, &mut arguments);
-    let parsed = command.clone().try_get_matches_from(&arguments);
+    let arguments = ARGUMENTS.get_or_init(|| given.into_iter().collect());
+    let parsed = command.clone().try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| Ok((P::from_arg_matches(&matches)?, matches)));
-    let (program, matches) = match (parsed, &applied) {
-        (Ok(parsed), _) => parsed,
-        // What the file lacks is no fault of the arguments, if the file cannot be used.
-        (Err(_), Err(failure)) => return end(failure, &mut Printer::new(false)),
-        (Err(error), Ok(())) => return explain(hinted(error, P::HINTS)),
+    let (program, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return explain(hinted(error, P::HINTS)),
     };
     let global = program.global();
     stderr::set_quiet(global.quiet);
@@ -59,18 +56,12 @@ pub fn main<P: Program>(mut command: Command, given: impl IntoIterator<Item = Os
     pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(global.json);
     let run = |printer: &mut Printer| {
-        applied?;
         if let Some(threads) = global.threads.map(usize::from) {
             pointmill::set_num_threads(threads)?;
             pointmill_io::set_max_threads(threads);
         }
-        match config::printed(&command, &matches)? {
-            Some(text) => printer.plain(text.as_bytes()),
-            None => {
-                paths::check(&command, &matches)?;
-                program.run(printer)
-            }
-        }
+        paths::check(&command, &matches)?;
+        program.run(printer)
     };
     let done = catch_unwind(AssertUnwindSafe(|| run(&mut printer)));
     let done = done.unwrap_or_else(|panic| Err(Failure::Internal(message_of(&*panic))));

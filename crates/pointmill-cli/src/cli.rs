@@ -15,12 +15,10 @@ use crate::localize::{self, LocalizeArgs};
 use crate::man;
 use crate::merge::{self, MergeArgs};
 use crate::ndt::{self, NdtCommand};
-use crate::nms::{self, NmsArgs};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
 use crate::register::{self, RegisterArgs};
 use crate::roi_pool::{self, RoiPoolArgs};
-use crate::serialize::{self, SerializeArgs};
 use crate::synth::{self, SynthArgs};
 use crate::voxelize::{self, VoxelizeArgs};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -65,13 +63,6 @@ enum Command {
     /// input, the command uses a built-in synthetic street
     #[command(after_help = examples::ROI_POOL)]
     RoiPool(RoiPoolArgs),
-    /// Take one point of each cell of a grid, and order the cells along curves that fill it, as Point
-    /// Transformer V3 does
-    #[command(after_help = examples::SERIALIZE)]
-    Serialize(SerializeArgs),
-    /// Non-maximum suppression (NMS): drop boxes that overlap a better one
-    #[command(after_help = examples::NMS)]
-    Nms(NmsArgs),
     /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans
     /// with a map
     Ndt {
@@ -155,9 +146,11 @@ impl Program for Cli {
         ("align", "`pointmill icp`, or `pointmill register` without a guess"),
         ("filter", "`pointmill crop` or `pointmill downsample`"),
         ("map", "`pointmill ndt build`, or `pointmill odometry --map-out`"),
+        ("nms", "`pointmill.boxes.nms` of Python"),
         ("odom", "`pointmill odometry`"),
         ("plot", "--visualize of the command that makes the result"),
         ("registration", "`pointmill register`, or `pointmill icp` with a guess"),
+        ("serialize", "`pointmill.sparse.grid_sample` and `serialize` of Python"),
         ("slam", "`pointmill odometry`"),
         ("view", "--visualize of the command that makes the result"),
         ("visualize", "--visualize of the command that makes the result"),
@@ -173,8 +166,6 @@ impl Program for Cli {
             Command::Demo(args) => demo::run(args, device, printer),
             Command::Voxelize(args) => voxelize::run(args, device, printer),
             Command::RoiPool(args) => roi_pool::run(args, device, printer),
-            Command::Serialize(args) => serialize::run(args, device, printer),
-            Command::Nms(args) => nms::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),
             Command::Register(args) => register::run(args, device, printer),

@@ -13,18 +13,6 @@ Examples:
   pointmill roi-pool --points sweep.bin --boxes boxes.npy --features features.npy --out pooled.npz
   pointmill roi-pool --inside part --points sweep.bin --boxes boxes.npy --out inside.npz";
 
-/// `serialize`
-pub(crate) const SERIALIZE: &str = "\
-Examples:
-  pointmill serialize sweep.bin --grid-size 0.05 --orders z,hilbert --out cells.npz
-  pointmill serialize sweeps/ --grid-size 0.1 --depth 11 --pick random --seed 7 --out cells/";
-
-/// `nms`
-pub(crate) const NMS: &str = "\
-Examples:
-  pointmill nms boxes.npy --scores scores.npy --threshold 0.2 --out kept.npz
-  pointmill nms boxes.npy --scores scores.npy --classes classes.npy --metric circle --threshold 4";
-
 /// `ndt build`
 pub(crate) const NDT_BUILD: &str = "\
 Examples:

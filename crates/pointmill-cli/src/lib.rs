@@ -27,7 +27,6 @@ mod localize;
 mod man;
 mod merge;
 mod ndt;
-mod nms;
 mod odometry;
 mod onto;
 mod register;
@@ -35,7 +34,6 @@ mod roi_pool;
 #[cfg(test)]
 #[path = "../tests/unit/schema.rs"]
 mod schema;
-mod serialize;
 mod synth;
 mod voxelize;
 

@@ -180,7 +180,7 @@ impl Sides<'_> {
                 if overlap > self.threshold {
                     if pairs.len() == MOST_PAIRS {
                         let wanted = format!("at most {MOST_PAIRS} pairs of boxes that overlap by {}", self.threshold);
-                        let way = "more; suppress double boxes first (pointmill nms), or split the frame";
+                        let way = "more; suppress double boxes first (boxes.nms of Python), or split the frame";
                         return Err(IoError::LimitExceeded(Detail::new("predictions", name(), wanted, way)));
                     }
                     push(&mut pairs, (place as u32, overlap))?;

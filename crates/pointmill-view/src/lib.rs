@@ -58,8 +58,6 @@ pub use crate::drive::DriveScene;
 pub use crate::error::{MAX_SIDE, ViewError};
 pub use crate::fixes::{DriveFix, DriveStatus};
 pub use crate::gif::Gif;
-#[cfg(feature = "rerun")]
-pub use crate::icp::write_icp_recording;
 pub use crate::icp::{IcpIteration, IcpSeries, icp_plot, icp_scene, register_scene};
 pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;

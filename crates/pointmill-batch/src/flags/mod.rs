@@ -1,6 +1,5 @@
 //! Flags that several commands share. This module knows no command.
 
-pub mod config;
 mod frames;
 mod global;
 mod parse;
@@ -15,4 +14,4 @@ pub use parse::{
     parse_voxel_size,
 };
 pub use read::{MemoryArgs, ReadArgs};
-pub use work::{BatchArgs, ConfigArgs, Jobs, OnOom, ResumeArgs, WorkArgs};
+pub use work::{BatchArgs, Jobs, OnOom, ResumeArgs, WorkArgs};

@@ -2,7 +2,6 @@
 //!
 //! One table for all commands: an argument whose value is a path is read, unless it is listed here.
 
-use super::config::Subcommand;
 use crate::failure::Failure;
 use crate::pose::in_numbers;
 use crate::text::shown;
@@ -59,13 +58,13 @@ pub(crate) fn read() -> impl Iterator<Item = &'static Path> {
 /// A path to read that does not exist, a file that is read and written, and one that is written
 /// twice.
 pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
-    let asked = Subcommand::of(command, matches);
+    let (command, matches) = asked(command, matches);
     let (mut read, mut written) = (Vec::new(), Vec::new());
-    for arg in asked.command.get_arguments().filter(|arg| is_path(arg)) {
+    for arg in command.get_arguments().filter(|arg| is_path(arg)) {
         let id = arg.get_id().as_str();
-        let paths = asked.matches.get_many::<PathBuf>(id).into_iter().flatten();
+        let paths = matches.get_many::<PathBuf>(id).into_iter().flatten();
         let named = paths.map(|path| Named { argument: name_of(arg), path: path.clone() });
-        if is_written(asked.command.get_name(), id) { written.extend(named) } else { read.extend(named) }
+        if is_written(command.get_name(), id) { written.extend(named) } else { read.extend(named) }
     }
     let is_pose = |named: &&Named| POSES.contains(&named.argument.as_str()) && in_numbers(&named.path).is_some();
     let missing = read.iter().filter(|named| is_missing(&named.path) && !is_pose(named));
@@ -91,6 +90,15 @@ pub(crate) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Failu
     }
     READ.set(read.into_iter().map(|named| named.path).collect()).ok();
     Ok(())
+}
+
+/// The subcommand that was asked for, and what the command line gives it.
+fn asked<'a>(mut command: &'a Command, mut matches: &'a ArgMatches) -> (&'a Command, &'a ArgMatches) {
+    while let Some((name, below)) = matches.subcommand() {
+        command = command.find_subcommand(name).expect("clap has found it");
+        matches = below;
+    }
+    (command, matches)
 }
 
 /// Whether the value of an argument is a path.

@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use pointmill::{Device, Error};
-use std::path::PathBuf;
 use std::str::FromStr;
 
 /// How inputs are worked through.
@@ -92,22 +91,6 @@ pub struct WorkArgs {
     /// writing. This is not the long form of -v
     #[arg(long)]
     pub verbose: bool,
-    /// The configuration file.
-    #[command(flatten)]
-    pub config: ConfigArgs,
-}
-
-/// Flags of the configuration file. [`config`](super::config) applies them before the command runs.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Configuration")]
-pub struct ConfigArgs {
-    /// Read flags from this TOML file. A flag on the command line overrides the file.
-    /// --print-config prints such a file
-    #[arg(long, value_name = "FILE.toml")]
-    pub config: Option<PathBuf>,
-    /// Print the flags in effect as a TOML file for --config, and exit
-    #[arg(long)]
-    pub print_config: bool,
 }
 
 impl WorkArgs {

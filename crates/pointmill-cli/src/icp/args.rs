@@ -66,9 +66,8 @@ pub(crate) struct IcpArgs {
     #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz|DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write a picture of the source moving onto the target: .gif and .html pose by pose, .png
-    /// before and after, .rrd a recording for the viewer Rerun, which needs a build with
-    /// `--features rerun`
-    #[arg(long, value_name = "OUT.gif|.png|.html|.rrd")]
+    /// before and after
+    #[arg(long, value_name = "OUT.gif|.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
     /// Repeat the alignment with each search, and plot the time of each iteration and the distance
     /// of the pairs. Brute force runs on a part of large clouds and for few iterations, unless

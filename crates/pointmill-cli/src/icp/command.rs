@@ -1,7 +1,7 @@
 //! Runs `pointmill icp`. A source is an input; the target is prepared once for each device.
 
 use super::args::IcpArgs;
-use super::picture::{self, EXTENSIONS};
+use super::picture;
 use super::records::{Begin, Row, Totals};
 use super::{IcpTarget, plot, report};
 use crate::batch::prelude::*;
@@ -86,14 +86,13 @@ impl<'a> Files<'a> {
         };
         let out = file("--out", &args.out, &ALIGNED)?;
         let plot = file("--plot", &args.plot, &["svg", "png"])?;
-        let picture = file("--visualize", &args.visualize, &EXTENSIONS)?;
+        let picture = file("--visualize", &args.visualize, &["gif", "png", "html"])?;
         let mut paths: Vec<_> = [out, plot, picture].into_iter().flatten().map(|(path, _)| path).collect();
         paths.sort_unstable();
         if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
             let message = format!("{}: expected files that differ, got it twice", twice[0].display());
             return Err(Failure::Usage(message));
         }
-        picture.map_or(Ok(()), |(path, extension)| picture::check(path, extension))?;
         Ok(Self { out: out.map(|(_, extension)| extension), picture, plot })
     }
 }

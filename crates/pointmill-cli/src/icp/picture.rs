@@ -2,8 +2,6 @@
 
 use crate::failure::Failure;
 use crate::inputs::rows;
-#[cfg(feature = "rerun")]
-use crate::interrupt::undivided;
 use crate::picture::save_scene;
 use crate::text::{ended, grouped, titled};
 use pointmill::icp::{Iteration, Registration, Search, Searcher};
@@ -11,23 +9,6 @@ use pointmill::{Device, Pose};
 use pointmill_io::{Place, Scan};
 use pointmill_view::{IcpIteration, icp_scene, require_memory};
 use std::path::Path;
-
-/// The endings of pictures.
-pub(super) const EXTENSIONS: [&str; 4] = ["gif", "png", "html", "rrd"];
-
-/// How to get what this build lacks.
-#[cfg(not(feature = "rerun"))]
-const WITHOUT: &str = "this build cannot write .rrd; expected .gif, .png or .html, or a build with `--features rerun`";
-
-/// Checks that this build can write a picture, before any work.
-pub(super) fn check(path: &Path, extension: &str) -> Result<(), Failure> {
-    #[cfg(not(feature = "rerun"))]
-    if extension == "rrd" {
-        return Err(Failure::Usage(format!("--visualize {}: {WITHOUT}", path.display())));
-    }
-    let _ = (path, extension);
-    Ok(())
-}
 
 /// Draws all poses on the way, and the distances at the last.
 pub(super) fn write(
@@ -47,11 +28,6 @@ pub(super) fn write(
         rmse: at.rmse,
     };
     let iterations: Vec<IcpIteration> = trace.iter().map(iteration).collect();
-    #[cfg(feature = "rerun")]
-    if extension == "rrd" {
-        let (source, target) = (source.xyz(), target.xyz());
-        return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
-    }
     let distances = distances(device, [source, target], &found.target_from_source)?;
     let title = title([source, target], ended(found.status));
     save_scene(Place::named(path), &icp_scene(&title, &source.xyz(), &target.xyz(), &iterations, &distances))

@@ -1,6 +1,6 @@
 //! Flags of `pointmill localize`.
 
-use crate::flags::{ConfigArgs, FrameArgs, names, parse_places};
+use crate::flags::{FrameArgs, names, parse_places};
 use crate::ndt::MapArgs;
 use clap::Args;
 use pointmill_data::runs::TrajectoryFormat;
@@ -94,8 +94,6 @@ pub(crate) struct LocalizeArgs {
     /// Print a line for every scan, with its times
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) verbose: bool,
-    #[command(flatten)]
-    pub(crate) config: ConfigArgs,
 }
 
 /// The edge of a cube. The library calls it the voxel size, which is a flag of the map here.

@@ -1,6 +1,6 @@
 //! Flags of `pointmill odometry`.
 
-use crate::flags::{ConfigArgs, FrameArgs, ReadArgs, names};
+use crate::flags::{FrameArgs, ReadArgs, names};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
@@ -89,8 +89,6 @@ pub(crate) struct OdometryArgs {
     /// Print a line for every sweep, with its times
     #[arg(long, help_heading = "Many inputs")]
     pub(crate) verbose: bool,
-    #[command(flatten)]
-    pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }

@@ -221,7 +221,14 @@ fn info_of_several_files_has_a_row_for_each() {
 #[test]
 fn names_of_other_programs_say_what_to_use() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, instead) in [("slam", "odometry"), ("map", "ndt build"), ("odom", "odometry"), ("view", "--visualize")] {
+    for (name, instead) in [
+        ("slam", "odometry"),
+        ("map", "ndt build"),
+        ("odom", "odometry"),
+        ("view", "--visualize"),
+        ("nms", "`pointmill.boxes.nms` of Python"),
+        ("serialize", "`pointmill.sparse.grid_sample` and `serialize` of Python"),
+    ] {
         let told = run(folder.path(), name).expect(2);
         assert!(told.err.contains("tip: use ") && told.err.contains(instead), "{}", told.err);
         assert!(!told.err.contains("similar"), "{}", told.err);

@@ -115,12 +115,7 @@ fn a_limit_on_files_is_1_in_every_command_that_writes_one() {
     let point = |i: usize| [(i % 64) as f32 * 1.7, (i / 64) as f32 * 1.3, (i % 7) as f32 * 0.1, 0.5];
     let rows: Vec<f32> = (0..n).flat_map(point).collect();
     write_npy(at.join("a.npy"), &ArrayView::f32(&[n, 4], &rows)).unwrap();
-    let boxes: Vec<f32> = (0..n).flat_map(|i| [10.0 * i as f32, 0.0, 0.0, 2.0, 2.0, 2.0, 0.0]).collect();
-    write_npy(at.join("boxes.npy"), &ArrayView::f32(&[n, 7], &boxes)).unwrap();
-    write_npy(at.join("scores.npy"), &ArrayView::f32(&[n], &vec![0.5; n])).unwrap();
     for command in [
-        "nms boxes.npy --scores scores.npy --device cpu --out o.npz",
-        "serialize a.npy --device cpu --out o.npz",
         "voxelize a.npy --range auto --device cpu --out o.npz",
         "downsample a.npy --voxel-size 0.1 --device cpu --out o.npz",
         "crop a.npy --max-range 1e9 --out o.npz",

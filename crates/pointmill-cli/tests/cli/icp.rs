@@ -355,16 +355,6 @@ fn what_does_not_converge_is_6_and_told() {
     assert!(told.err.ends_with("error: not converged: degenerate; the clouds do not determine the whole pose: use clouds with more structure\n"), "{}", told.err);
 }
 
-#[cfg(not(feature = "rerun"))]
-#[test]
-fn a_build_without_rerun_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    ["a.npy", "b.npy"].iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
-    let told = run(folder.path(), "icp a.npy b.npy --visualize o.rrd").expect(2);
-    let wanted = "this build cannot write .rrd; expected .gif, .png or .html, or a build with `--features rerun`";
-    assert!(told.err.contains(wanted), "{}", told.err);
-}
-
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();

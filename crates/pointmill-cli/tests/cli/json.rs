@@ -2,7 +2,6 @@
 //! field of every line.
 
 use crate::{Run, run, write_boxes, write_cloud};
-use pointmill_io::{ArrayView, write_npy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -157,7 +156,6 @@ fn every_line_of_every_command_is_in_the_schema() {
     fs::write(at.join("pose12.txt"), "1 0 0 0 0 1 0 0 0 0 1 0").unwrap();
     fs::write(at.join("label.txt"), crate::LABEL).unwrap();
     write_boxes(at);
-    write_npy(at.join("s.npy"), &ArrayView::f32(&[2], &[0.5, 0.9])).unwrap();
     let schema = Schema::read();
     let mut seen = BTreeSet::new();
     for (command, args, code) in [
@@ -170,11 +168,6 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --compare-cpu --out p", 0),
         ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --out p --resume", 0),
         ("roi-pool", "roi-pool --points in --boxes b.npy --features in/*.bin --out q", 3),
-        ("serialize", "serialize in --compare-cpu --out e", 0),
-        ("serialize", "serialize in --out e --resume", 0),
-        ("serialize", "serialize bad.bin", 3),
-        ("nms", "nms b.npy --scores s.npy --compare-cpu --out k.npz", 0),
-        ("nms", "nms b.npy --scores bad.bin", 3),
         ("ndt build", "ndt build in bad.bin --min-points 3 --out g.npz --moments g.arrow --visualize b.png", 3),
         ("ndt build", "ndt build in --min-points 3 --out t/ --jobs 2", 0),
         ("ndt merge", "ndt merge g.arrow g.arrow --minus g.arrow --min-points 3", 0),

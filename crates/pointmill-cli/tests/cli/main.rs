@@ -3,7 +3,6 @@
 mod bags;
 mod batch;
 mod commands;
-mod config;
 mod convert;
 mod crop;
 mod demo;
@@ -28,7 +27,6 @@ mod ndt;
 mod ndt_batch;
 mod ndt_blocks;
 mod ndt_blocks_frames;
-mod nms;
 mod nothing_read;
 mod odometry;
 mod pages;

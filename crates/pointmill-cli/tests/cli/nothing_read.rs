@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Commands that write, with `IN` for what they read; each output is named.
-const WRITERS: [&str; 14] = [
+const WRITERS: [&str; 13] = [
     "odometry IN --out out/p.txt --map-out out/m.ply --visualize out/v.html",
     "localize --map map.npz IN --out out/p.txt --visualize out/v.html",
     "ndt build IN --out out/m.npz --visualize out/v.html",
@@ -14,7 +14,6 @@ const WRITERS: [&str; 14] = [
     "icp IN a.bin --out out/m.ply --visualize out/v.html --plot out/p.svg",
     "register IN a.bin --out out/m.ply --visualize out/v.html",
     "voxelize IN --out out/m.npz --visualize out/v.html",
-    "serialize IN --out out/m.npz",
     "convert IN --out out/m.ply",
     "crop IN --max-range 5 --out out/m.ply",
     "downsample IN 1 --out out/m.ply",

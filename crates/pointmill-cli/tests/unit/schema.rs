@@ -4,88 +4,120 @@
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --lib schema` writes them; without
 //! the variable the test compares.
 
+#[path = "schema_page.rs"]
+mod page;
+
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
 use crate::{
-    clouds, convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, nms, odometry,
-    register, roi_pool, serialize, synth, voxelize,
+    clouds, convert, crop, demo, devices, downsample, evaluate, icp, info, localize, merge, ndt, odometry, register,
+    roi_pool, synth, voxelize,
 };
 use pointmill_slam::trajectory;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 /// The line of `docs/json.md` behind which everything is generated.
 const MARK: &str = "<!-- Generated from the types by the test `schema` of pointmill-cli; do not edit below. -->\n";
 
-const BEFORE: &str = "once, before the work";
-const EACH: &str = "after each input that was done, in order";
-const AFTER: &str = "once, after the work";
+/// A line that a command prints.
+#[derive(Clone, Debug)]
+struct Line {
+    command: &'static str,
+    kind: &'static str,
+    kin: Kin,
+    /// Of its data.
+    schema: Value,
+}
 
-/// A line that a command prints: command, type, when, and the schema of its data.
-type Line = (&'static str, &'static str, &'static str, Value);
+/// What a line has in common with those of other commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kin {
+    /// The fields of what [`shared`] has by this name.
+    Shares(&'static str),
+    /// Nothing; when it is printed.
+    Alone(&'static str),
+}
+
+/// The fields of a command that adds none.
+#[derive(JsonSchema)]
+struct Nothing {}
+
+const FILES: &str = "frame without a device";
+
+/// The fields that lines of several commands have, by name.
+fn shared() -> [(&'static str, Value); 4] {
+    [
+        ("begin", schema_of::<Begin<Nothing>>()),
+        ("frame", schema_of::<Frame<Nothing>>()),
+        (FILES, schema_of::<FileFrame<'_, Nothing>>()),
+        ("summary", schema_of::<Summary<Nothing>>()),
+    ]
+}
+
+fn shares<T: JsonSchema>(command: &'static str, kind: &'static str) -> Line {
+    Line { command, kind, kin: Kin::Shares(kind), schema: schema_of::<T>() }
+}
+
+fn alone<T: JsonSchema>(command: &'static str, kind: &'static str, when: &'static str) -> Line {
+    Line { command, kind, kin: Kin::Alone(when), schema: schema_of::<T>() }
+}
 
 fn lines() -> Vec<Line> {
     use ndt::records as ndt_records;
-    fn of<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str) -> [Line; 3] {
-        [
-            (command, "begin", BEFORE, schema_of::<Begin<B>>()),
-            (command, "frame", EACH, schema_of::<Frame<R>>()),
-            (command, "summary", AFTER, schema_of::<Summary<T>>()),
-        ]
+    fn of<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str) -> Vec<Line> {
+        let frame = shares::<Frame<R>>(command, "frame");
+        vec![shares::<Begin<B>>(command, "begin"), frame, shares::<Summary<T>>(command, "summary")]
     }
-    fn without_device<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str) -> [Line; 3] {
-        let frame = (command, "frame", EACH, schema_of::<FileFrame<'_, R>>());
-        let [begin, _, summary] = of::<B, R, T>(command);
-        [begin, frame, summary]
+    fn without_device<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str) -> Vec<Line> {
+        let frame = Line { kin: Kin::Shares(FILES), ..shares::<FileFrame<'_, R>>(command, "frame") };
+        vec![shares::<Begin<B>>(command, "begin"), frame, shares::<Summary<T>>(command, "summary")]
     }
     type Match = (ndt_records::MatchBegin, ndt_records::MatchRow, ndt_records::MatchTotals);
-    fn matching<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str, _: Option<(B, R, T)>) -> [Line; 3] {
+    fn matching<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str, _: Option<(B, R, T)>) -> Vec<Line> {
         of::<B, R, T>(command)
     }
-    let all = "after each input that failed; last if the command fails";
-    let kept = "with `--resume`: for each input that an earlier run has done";
     [
-        vec![("any", "error", all, schema_of::<ErrorRecord>()), ("any", "kept", kept, schema_of::<KeptRecord>())],
-        of::<voxelize::records::Begin, voxelize::records::Row, voxelize::records::Totals>("voxelize").into(),
-        of::<serialize::Begin, serialize::Row, serialize::Totals>("serialize").into(),
-        of::<nms::Begin, nms::Row, nms::Totals>("nms").into(),
-        of::<roi_pool::records::Begin, roi_pool::records::Row, roi_pool::records::Totals>("roi-pool").into(),
-        of::<ndt_records::BuildBegin, ndt_records::BuildRow, ndt_records::GridTotals>("ndt build").into(),
-        without_device::<ndt_records::MergeBegin, ndt_records::MergeRow, ndt_records::GridTotals>("ndt merge").into(),
-        matching("ndt score", None::<Match>).into(),
-        matching("ndt align", None::<Match>).into(),
-        of::<icp::records::Begin, icp::records::Row, icp::records::Totals>("icp").into(),
-        of::<register::records::Begin, register::records::Row, register::records::Totals>("register").into(),
-        of::<odometry::records::Begin, odometry::records::Row, odometry::records::Totals>("odometry").into(),
-        of::<localize::records::Begin, localize::records::Row, localize::records::Totals>("localize").into(),
         vec![
-            ("evaluate", "begin", BEFORE, schema_of::<Begin<evaluate::records::Begin>>()),
-            ("evaluate", "frame", "after the work, for each pose", schema_of::<trajectory::Frame>()),
-            ("evaluate", "summary", AFTER, schema_of::<Summary<evaluate::records::Totals>>()),
+            alone::<ErrorRecord>("any", "error", "after each input that failed; last if the command fails"),
+            alone::<KeptRecord>("any", "kept", "once for each such input"),
+        ],
+        of::<voxelize::records::Begin, voxelize::records::Row, voxelize::records::Totals>("voxelize"),
+        of::<roi_pool::records::Begin, roi_pool::records::Row, roi_pool::records::Totals>("roi-pool"),
+        of::<ndt_records::BuildBegin, ndt_records::BuildRow, ndt_records::GridTotals>("ndt build"),
+        without_device::<ndt_records::MergeBegin, ndt_records::MergeRow, ndt_records::GridTotals>("ndt merge"),
+        matching("ndt score", None::<Match>),
+        matching("ndt align", None::<Match>),
+        of::<icp::records::Begin, icp::records::Row, icp::records::Totals>("icp"),
+        of::<register::records::Begin, register::records::Row, register::records::Totals>("register"),
+        of::<odometry::records::Begin, odometry::records::Row, odometry::records::Totals>("odometry"),
+        of::<localize::records::Begin, localize::records::Row, localize::records::Totals>("localize"),
+        vec![
+            shares::<Begin<evaluate::records::Begin>>("evaluate", "begin"),
+            alone::<trajectory::Frame>("evaluate", "frame", "after the work, for each pose"),
+            shares::<Summary<evaluate::records::Totals>>("evaluate", "summary"),
         ],
         vec![
-            ("evaluate detections", "begin", BEFORE, schema_of::<Begin<evaluate::detections::records::Begin>>()),
-            (
+            shares::<Begin<evaluate::detections::records::Begin>>("evaluate detections", "begin"),
+            alone::<evaluate::detections::records::Precision>(
                 "evaluate detections",
                 "frame",
                 "after the work, for each average precision",
-                schema_of::<evaluate::detections::records::Precision>(),
             ),
-            ("evaluate detections", "summary", AFTER, schema_of::<Summary<evaluate::detections::records::Totals>>()),
+            shares::<Summary<evaluate::detections::records::Totals>>("evaluate detections", "summary"),
         ],
-        without_device::<info::Begin, info::Row, info::Totals>("info").into(),
-        without_device::<clouds::Begin, convert::Row, convert::Totals>("convert").into(),
-        of::<downsample::Begin, downsample::Row, clouds::Kept>("downsample").into(),
-        without_device::<clouds::Begin, crop::Row, clouds::Kept>("crop").into(),
-        without_device::<clouds::Begin, merge::Row, merge::Totals>("merge").into(),
+        without_device::<info::Begin, info::Row, info::Totals>("info"),
+        without_device::<clouds::Begin, convert::Row, convert::Totals>("convert"),
+        of::<downsample::Begin, downsample::Row, clouds::Kept>("downsample"),
+        without_device::<clouds::Begin, crop::Row, clouds::Kept>("crop"),
+        without_device::<clouds::Begin, merge::Row, merge::Totals>("merge"),
         vec![
-            ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
-            ("demo", "summary", "the only line", schema_of::<demo::Summary>()),
-            ("synth", "frame", "after each file", schema_of::<synth::Written>()),
-            ("synth", "summary", AFTER, schema_of::<synth::Summary>()),
+            alone::<devices::Devices>("devices", "summary", "as the only line"),
+            alone::<demo::Summary>("demo", "summary", "as the only line"),
+            alone::<synth::Written>("synth", "frame", "after each file"),
+            alone::<synth::Summary>("synth", "summary", "once, after the work"),
         ],
     ]
     .concat()
@@ -142,7 +174,23 @@ fn without_paths(text: &str) -> String {
         out += &if target.contains("::") { label.to_owned() } else { format!("[{label}]({target})") };
         rest = after;
     }
-    out + rest
+    short_names(&(out + rest))
+}
+
+/// Links without a target, such as [`Keep::Random`], as the last name of their path, as JSON has it.
+fn short_names(text: &str) -> String {
+    let mut parts = text.split("[`");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += &match part.split_once("`]") {
+            Some((path, after)) if !after.starts_with('(') => {
+                let name = path.rsplit_once("::").map_or_else(|| path.to_owned(), |(_, name)| name.to_lowercase());
+                format!("`{name}`{after}")
+            }
+            _ => format!("[`{part}"),
+        };
+    }
+    out
 }
 
 /// What stands before the first link, its label and target, and what stands behind it.
@@ -152,16 +200,12 @@ fn next_link(text: &str) -> Option<(&str, [&str; 2], &str)> {
     Some((&text[..start], [&text[start + 1..middle], &text[middle + 2..end]], &text[end + 1..]))
 }
 
-fn name(command: &str, kind: &str) -> String {
-    format!("{command} {kind}")
-}
-
 /// The text of `docs/json.schema.json`.
 fn file(lines: &[Line]) -> String {
     let (mut definitions, mut by_command) = (Map::new(), Map::new());
     let mut any = Vec::new();
-    for (command, kind, _, schema) in lines {
-        let name = name(command, kind);
+    for Line { command, kind, schema, .. } in lines {
+        let name = format!("{command} {kind}");
         let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
         any.push(json!({ "properties": { "type": { "const": kind }, "data": reference } }));
         let command = by_command.entry(*command).or_insert_with(|| json!({}));
@@ -198,68 +242,6 @@ fn part(name: &str, value: &Value) -> String {
     format!("  \"{name}\": {text}")
 }
 
-/// The generated part of `docs/json.md`.
-fn page(lines: &[Line]) -> String {
-    let mut text = String::from("\n## Lines\n\n| command | `type` | when |\n|---|---|---|\n");
-    for (command, kind, when, _) in lines {
-        let anchor = name(command, kind).replace(' ', "-");
-        writeln!(text, "| `{command}` | [`{kind}`](#{anchor}) | {when} |").unwrap();
-    }
-    text += "\n## Records\n";
-    for (command, kind, _, schema) in lines {
-        let what = schema["description"].as_str().unwrap_or_default();
-        writeln!(text, "\n### {}\n\n{what}\n\n| field | type | what |\n|---|---|---|", name(command, kind)).unwrap();
-        rows(&mut text, "", schema);
-    }
-    text
-}
-
-/// A row for each field. The fields of a record inside a field follow it.
-fn rows(text: &mut String, within: &str, schema: &Value) {
-    for (field, rule) in schema["properties"].as_object().into_iter().flatten() {
-        let what = rule["description"].as_str().unwrap_or_default().replace('|', "\\|");
-        writeln!(text, "| `{within}{field}` | {} | {what} |", type_of(rule)).unwrap();
-        for record in records(rule) {
-            let brackets = if record.1 { "[]" } else { "" };
-            rows(text, &format!("{within}{field}{brackets}."), record.0);
-        }
-    }
-}
-
-/// The records that a field may hold, and whether in an array.
-fn records(rule: &Value) -> Vec<(&Value, bool)> {
-    if rule.get("properties").is_some() {
-        return vec![(rule, false)];
-    }
-    let any = rule["anyOf"].as_array().into_iter().flatten().flat_map(records);
-    let items = rule.get("items").into_iter().flat_map(records).map(|(record, _)| (record, true));
-    any.chain(items).collect()
-}
-
-fn type_of(rule: &Value) -> String {
-    let one = |name: &Value| match name.as_str().unwrap_or_default() {
-        "array" => {
-            let n = rule.get("maxItems").map_or_else(String::new, |n| format!("{n} x "));
-            format!("[{n}{}]", type_of(&rule["items"]))
-        }
-        "string" if rule.get("enum").is_some() => {
-            let names = rule["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-        }
-        name => name.to_owned(),
-    };
-    match (&rule["type"], &rule["anyOf"]) {
-        (Value::Array(names), _) => names.iter().map(one).collect::<Vec<_>>().join(" or "),
-        (Value::String(_), _) => one(&rule["type"]),
-        (_, Value::Array(rules)) => {
-            let mut names: Vec<_> = rules.iter().map(type_of).collect();
-            names.dedup();
-            names.join(" or ")
-        }
-        _ => String::new(),
-    }
-}
-
 #[test]
 fn the_documents_are_those_of_the_types() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -267,7 +249,9 @@ fn the_documents_are_those_of_the_types() {
     let [schema_path, page_path] = ["json.schema.json", "json.md"].map(|name| docs.join(name));
     let old = fs::read_to_string(&page_path).unwrap();
     let (intro, _) = old.split_once(MARK).expect("the page has the mark");
-    for (path, wanted) in [(schema_path, file(&lines)), (page_path, format!("{intro}{MARK}{}", page(&lines)))] {
+    for (path, wanted) in
+        [(schema_path, file(&lines)), (page_path, format!("{intro}{MARK}{}", page::text(&lines, &shared())))]
+    {
         if std::env::var_os("POINTMILL_WRITE_DOCS").is_some() {
             fs::write(&path, &wanted).unwrap();
         }
@@ -279,17 +263,16 @@ fn the_documents_are_those_of_the_types() {
 
 #[test]
 fn every_field_is_described() {
-    for (command, kind, _, schema) in lines() {
-        let mut text = String::new();
-        rows(&mut text, "", &schema);
-        let bare: Vec<_> = text.lines().filter(|row| row.contains("|  |")).collect();
+    for Line { command, kind, schema, .. } in lines() {
+        let bare: Vec<_> = page::fields(&schema).into_iter().filter(|[.., what]| what.is_empty()).collect();
         assert!(bare.is_empty(), "{command} {kind}: {bare:#?}");
     }
 }
 
 #[test]
 fn links_to_items_lose_their_paths() {
-    let text = "A [`map`](super::Odometry::map), [a page](ndt.md) and [`Fix`](crate::Fix).";
-    assert_eq!(without_paths(text), "A `map`, [a page](ndt.md) and `Fix`.");
-    assert!(!lines().iter().any(|(.., schema)| schema.to_string().contains("](super::")));
+    let text = "A [`map`](super::Odometry::map), [a page](ndt.md), [`Fix`](crate::Fix) and [`Keep::Random`].";
+    assert_eq!(without_paths(text), "A `map`, [a page](ndt.md), `Fix` and `random`.");
+    assert_eq!(without_paths("[`a`](b.md) [`C`] [`d"), "[`a`](b.md) `C` [`d");
+    assert!(!lines().iter().any(|line| line.schema.to_string().contains("](super::")));
 }

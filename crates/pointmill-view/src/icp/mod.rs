@@ -2,13 +2,9 @@
 
 mod iteration;
 mod plot;
-#[cfg(feature = "rerun")]
-mod recording;
 
 pub use iteration::IcpIteration;
 pub use plot::{IcpSeries, icp_plot};
-#[cfg(feature = "rerun")]
-pub use recording::write_icp_recording;
 
 use crate::framing::{ABOVE, at_an_angle, fitted, spans, sweep_reach};
 use crate::ndt::across;
