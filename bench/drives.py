@@ -2,7 +2,7 @@
 """Odometry on every drive at hand: pointmill beside KISS-ICP and small_gicp at several voxel sizes, as tables in Markdown.
 
     python bench/drives.py --pointmill target/release/pointmill [--data FOLDER] [--drives NAME..] [--programs NAME..] [--voxels SIZE..]
-                           [--rows ROWS.json] [--update docs/odometry.md]
+                           [--rows ROWS.json] [--update bench/drives.md]
 
 `--list` prints the drives, with a recipe of each. Drives that are not there are named and left out; those that are made from others are written to a folder that is removed.
 One drive after the other, the programs in turns, --threads threads each, no deskew in the packages. Sweeps lie in memory before the clock
