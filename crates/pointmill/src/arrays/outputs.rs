@@ -69,7 +69,7 @@ where
             let got = given.dtype();
             given.into_typed().ok_or_else(|| Error::argument(Argument::Arrays, T::DTYPE.as_str(), got))?
         }
-        None => buffer.stream().alloc(0)?,
+        None => Buffer::none(buffer.stream()),
     };
     Ok(std::mem::replace(buffer, new).into())
 }

@@ -18,6 +18,14 @@ enum Kind {
 }
 
 impl Block {
+    /// No memory, which nobody frees.
+    pub(super) const NONE: Self = Self { address: 0, bytes: 0, kind: Kind::Own };
+
+    /// Whether there is memory that the machine has allocated.
+    pub(super) const fn is_to_be_freed(&self) -> bool {
+        !self.is_foreign() && self.address != 0
+    }
+
     /// Memory that the machine has allocated.
     pub(super) const fn own(address: u64, bytes: usize) -> Self {
         Self { address, bytes, kind: Kind::Own }

@@ -52,15 +52,22 @@ impl<T: Pod> Buffer<T> {
     fn new(stream: &Stream, len: usize, alloc: impl FnOnce(&Queue, usize) -> Result<Block>) -> Result<Self> {
         let too_much = || Error::OutOfMemory { device: stream.device().to_string(), bytes: u64::MAX };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
-        if bytes > 0 {
-            let more = format_args!("{bytes} bytes more");
-            stream.check_not_capturing(Argument::Memory, "enough from a call before", more)?;
-        }
+        let more = format_args!("{bytes} bytes more");
+        stream.check_not_capturing(Argument::Memory, "enough from a call before", more)?;
         let memory = match stream.queue() {
             None => Memory::Host(filled(len, T::zeroed())?),
             Some(queue) => Memory::Device(alloc(queue, bytes)?),
         };
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
+    }
+
+    /// A buffer without memory, also while the stream is being captured.
+    pub(crate) fn none(stream: &Stream) -> Self {
+        let memory = match stream.queue() {
+            None => Memory::Host(Vec::new()),
+            Some(_) => Memory::Device(Block::NONE),
+        };
+        Self { memory, len: 0, stream: stream.clone(), _elements: PhantomData }
     }
 
     /// Memory that both the host and the device can reach: the host reads without a copy what the

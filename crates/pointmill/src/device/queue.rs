@@ -66,7 +66,7 @@ impl Queue {
     /// The block is one of this machine, and this is its last use. The stream waits for other
     /// streams that use it.
     pub(super) unsafe fn free(&self, block: &Block) -> Result<()> {
-        if block.is_foreign() {
+        if !block.is_to_be_freed() {
             return Ok(());
         }
         let (address, bytes) = (block.address(), block.bytes());
