@@ -91,7 +91,8 @@ fn widened<K: ArrayName>(
         let Some(buffer) = arrays.take(spec.array) else { continue };
         let stream = buffer.stream().clone();
         let values: Vec<i64> = match buffer.read(spec.shape.num_values())? {
-            AnyArray::U32(values) => values.into_iter().map(i64::from).collect(),
+            // Rows and places are below 2^31, and what is filled up is -1.
+            AnyArray::U32(values) => values.into_iter().map(|value| i64::from(value as i32)).collect(),
             AnyArray::I32(values) => values.into_iter().map(i64::from).collect(),
             _ => unreachable!("whole numbers of 32 bits are widened"),
         };
