@@ -1,7 +1,6 @@
 //! Clouds and poses in files.
 
 mod find;
-mod pickled;
 mod poses;
 mod reader;
 mod scan;
