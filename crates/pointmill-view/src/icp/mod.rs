@@ -11,10 +11,10 @@ pub use plot::{IcpSeries, icp_plot};
 pub use recording::write_icp_recording;
 
 use crate::framing::{ABOVE, at_an_angle, fitted, spans, sweep_reach};
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::ndt::across;
 use crate::quantiles::quantiles;
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 use pointmill_core::Pose;
 
 type V3 = [f64; 3];
