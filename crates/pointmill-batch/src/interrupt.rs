@@ -24,8 +24,8 @@ type LastWrite = Option<Box<dyn FnOnce() + Send>>;
 /// What an end that comes early still writes.
 static LAST_WRITE: Mutex<LastWrite> = Mutex::new(None);
 
-/// Takes over the signals that ask for an end. One that ends the work between two steps is reported
-/// by `report`, which must not wait for anyone.
+/// Takes over the signals that ask for an end. An end that does not wait for the next step of the work
+/// is reported by `report`, which must not wait for anyone.
 pub(crate) fn install(report: fn(&Failure)) {
     REPORT.get_or_init(|| report);
     if let Err(e) = listen() {

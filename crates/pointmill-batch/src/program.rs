@@ -93,7 +93,7 @@ fn start_log(global: &Global) {
     tracing_subscriber::registry().with(to_stderr).init();
 }
 
-/// Reports a signal that ends the program between two steps.
+/// Reports a signal that ends the program before its next step.
 fn report(failure: &Failure) {
     stderr::error(failure);
 }
