@@ -1,6 +1,7 @@
 //! Tests of `src/batch/manifest.rs`.
 
 use super::*;
+use std::fs;
 
 fn entry(input: &str) -> Entry {
     let outputs = vec![Output { file: format!("{input}.npz"), bytes: 7 }];
