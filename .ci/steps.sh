@@ -154,6 +154,17 @@ attributes() {
     done
 }
 
+# A circle of two files shows that the check finds one.
+circles() {
+    step "no files of a crate import each other: .ci/circles"
+    .ci/circles
+    mkdir -p "$work/ring/crate/src"
+    echo 'mod a; mod b;' >"$work/ring/crate/src/lib.rs"
+    echo 'use crate::b::B; pub struct A(B);' >"$work/ring/crate/src/a.rs"
+    echo 'pub struct B(Option<Box<super::a::A>>);' >"$work/ring/crate/src/b.rs"
+    ! .ci/circles "$work/ring" >/dev/null || fail ".ci/circles: expected a.rs and b.rs to be refused"
+}
+
 lints() {
     step "lints: cargo clippy"
     cargo clippy --workspace --all-targets --features "$features" -- -D warnings

@@ -129,6 +129,18 @@ pub(crate) fn origin(
     Ok(Some(auto_origin(&xyz)).filter(|origin| *origin != [0.0; 3]))
 }
 
+/// x, y, z of rows that begin with them, of a scan or of an array of the host or of a GPU.
+pub(crate) fn coordinates(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f64; 3]>> {
+    let scan = object.cast::<Scan>().ok().map(Bound::get);
+    let exact = scan.map_or(object, |scan| scan.exact(object.py()));
+    let (values, [_, columns]) = poses::on_host(exact, name, "an array of shape [N, 3]")?;
+    if columns < 3 {
+        return Err(value(name, "3 or more columns (x, y, z first)", columns));
+    }
+    let less = scan.and_then(Scan::subtracted).unwrap_or_default();
+    Ok(values.chunks_exact(columns).map(|row| [0, 1, 2].map(|axis| row[axis] + less[axis])).collect())
+}
+
 /// What points of float64 are less before they become float32: an origin that the caller gave, or
 /// that of a scan. None where there is neither.
 pub(crate) fn subtracted(

@@ -1,7 +1,6 @@
 //! Poses as callers give them.
 
 use crate::errors::{kind, value};
-use crate::files::Scan;
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pointmill::Pose;
 use pyo3::prelude::*;
@@ -59,20 +58,8 @@ pub(crate) fn rows(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f32; 
     Ok(values.as_chunks::<3>().0.iter().map(|row| row.map(|x| x as f32)).collect())
 }
 
-/// x, y, z of rows that begin with them, of a scan or of an array of the host or of a GPU.
-pub(crate) fn coordinates(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f64; 3]>> {
-    let scan = object.cast::<Scan>().ok().map(Bound::get);
-    let exact = scan.map_or(object, |scan| scan.exact(object.py()));
-    let (values, [_, columns]) = on_host(exact, name, "an array of shape [N, 3]")?;
-    if columns < 3 {
-        return Err(value(name, "3 or more columns (x, y, z first)", columns));
-    }
-    let less = scan.and_then(Scan::subtracted).unwrap_or_default();
-    Ok(values.chunks_exact(columns).map(|row| [0, 1, 2].map(|axis| row[axis] + less[axis])).collect())
-}
-
 /// The values of an array with rows, wherever it lies, and its shape.
-fn on_host(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(Vec<f64>, [usize; 2])> {
+pub(crate) fn on_host(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(Vec<f64>, [usize; 2])> {
     let (values, shape) = numbers::<f64>(&to_host(object)?, name, expected)?;
     match shape[..] {
         [rows, columns] => Ok((values, [rows, columns])),

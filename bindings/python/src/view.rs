@@ -3,7 +3,7 @@
 use crate::args::List;
 use crate::ending::detached;
 use crate::errors::{file, value};
-use crate::poses;
+use crate::{cloud, poses};
 use pointmill_io::{Place, escape, write_whole};
 use pointmill_view::{Layer, Paint, Scene, require_memory};
 use pyo3::exceptions::PyMemoryError;
@@ -101,7 +101,7 @@ pub(crate) fn page(
     let mut scene = Scene::new(&escape(title), Paint::Height);
     for (i, cloud) in given.iter().enumerate() {
         py.check_signals()?;
-        let mut points = poses::coordinates(cloud, "clouds")?;
+        let mut points = cloud::coordinates(cloud, "clouds")?;
         points.retain(|point| point.iter().all(|x| x.is_finite()));
         let every = points.len().div_ceil(most).max(1);
         let points: Vec<_> = points.into_iter().step_by(every).collect();

@@ -1,6 +1,6 @@
 //! Why a command failed, and its exit code.
 
-use crate::interrupt;
+use crate::signal;
 use crate::text::counted;
 use pointmill::{Argument, Error};
 use pointmill_data::DataError;
@@ -196,7 +196,7 @@ impl From<DataError> for Failure {
             DataError::Option { .. } => Self::Usage(format!("--{e}")),
             DataError::Ended(message) => Self::OutOfMemory(message),
             DataError::Stopped => {
-                interrupt::check().err().unwrap_or_else(|| Self::Internal("stopped by nobody".into()))
+                signal::requested().map_or_else(|| Self::Internal("stopped by nobody".into()), Self::Interrupted)
             }
             e => Self::Io(e.to_string()),
         }

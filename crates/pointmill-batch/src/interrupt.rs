@@ -2,10 +2,9 @@
 //! so that every file is whole or missing.
 
 use crate::failure::Failure;
-use crate::json::{ErrorRecord, line_of};
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock, mpsc};
+use crate::signal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long the work may take to reach its next step.
@@ -13,13 +12,8 @@ const GRACE: Duration = Duration::from_millis(1000);
 /// How long writes that are under way may then take.
 const WRITE_GRACE: Duration = Duration::from_millis(700);
 
-/// How long the last line may take to be printed.
-const PRINT_GRACE: Duration = Duration::from_millis(200);
-
-/// Whether JSON lines are printed.
-static JSON: AtomicBool = AtomicBool::new(false);
-/// The signal that came; 0 for none.
-static REQUESTED: AtomicU8 = AtomicU8::new(0);
+/// What reports the failure of an end.
+static REPORT: OnceLock<fn(&Failure)> = OnceLock::new();
 /// From now on no write is begun.
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// Shared by all writes, so that the process does not end in the middle of one.
@@ -30,9 +24,10 @@ type LastWrite = Option<Box<dyn FnOnce() + Send>>;
 /// What an end that comes early still writes.
 static LAST_WRITE: Mutex<LastWrite> = Mutex::new(None);
 
-/// Takes over the signals that ask for an end. With `json` the last line reports the signal.
-pub fn install(json: bool) {
-    JSON.store(json, Ordering::Relaxed);
+/// Takes over the signals that ask for an end. An end that does not wait for the next step of the work
+/// is reported by `report`, which must not wait for anyone.
+pub(crate) fn install(report: fn(&Failure)) {
+    REPORT.get_or_init(|| report);
     if let Err(e) = listen() {
         tracing::warn!("signals keep their default meaning: {e}");
     }
@@ -80,7 +75,7 @@ fn listen() -> Result<(), ctrlc::Error> {
 }
 
 fn request(signal: u8) {
-    if REQUESTED.swap(signal, Ordering::Relaxed) != 0 {
+    if signal::request(signal) {
         end();
     }
     // A read from a silent pipe or a long call has no next step soon.
@@ -96,10 +91,7 @@ fn request(signal: u8) {
 
 /// [`Failure::Interrupted`] if an end was asked for.
 pub fn check() -> Result<(), Failure> {
-    match REQUESTED.load(Ordering::Relaxed) {
-        0 => Ok(()),
-        signal => Err(Failure::Interrupted(signal)),
-    }
+    signal::requested().map_or(Ok(()), |signal| Err(Failure::Interrupted(signal)))
 }
 
 /// Runs a write that must not be cut in two. Several may run at a time.
@@ -140,23 +132,6 @@ fn replace_last_write(by: LastWrite) -> LastWrite {
     std::mem::replace(&mut *LAST_WRITE.lock().unwrap_or_else(PoisonError::into_inner), by)
 }
 
-/// Prints the last JSON line, without waiting for a reader that takes nothing.
-fn print_end(failure: &Failure) {
-    let line = line_of("error", &ErrorRecord::end(failure));
-    let (done, wait) = mpsc::channel();
-    let print = move || {
-        let mut out = std::io::stdout().lock();
-        let _ = line.map(|line| out.write_all(&line).and_then(|()| out.flush()));
-        // Writes that were abandoned fail now, and shall say nothing behind this line.
-        std::mem::forget(out);
-        let _ = done.send(());
-    };
-    // Where the system refuses a thread there is no line.
-    if std::thread::Builder::new().spawn(print).is_ok() {
-        let _ = wait.recv_timeout(PRINT_GRACE);
-    }
-}
-
 fn end() -> ! {
     let deadline = Instant::now() + WRITE_GRACE;
     let (done, wait) = mpsc::channel();
@@ -175,11 +150,9 @@ fn end() -> ! {
     }
     // Whatever still writes is too slow to be waited for, and shall leave nothing.
     pointmill_io::abandon_writes();
-    let failure = Failure::Interrupted(REQUESTED.load(Ordering::Relaxed));
-    crate::stderr::error(&failure);
-    // A line that is half written holds the standard output, and no line comes then.
-    if JSON.load(Ordering::Relaxed) {
-        print_end(&failure);
+    let failure = Failure::Interrupted(signal::requested().unwrap_or_default());
+    if let Some(report) = REPORT.get() {
+        report(&failure);
     }
     std::process::exit(failure.exit_code().into())
 }

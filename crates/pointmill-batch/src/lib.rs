@@ -24,6 +24,7 @@ pub mod pose;
 pub mod printer;
 pub mod program;
 mod progress;
+mod signal;
 pub mod stats;
 pub mod stderr;
 pub mod text;

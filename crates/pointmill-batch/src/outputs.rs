@@ -1,6 +1,5 @@
 //! Which input goes to which output file, decided before any work.
 
-use crate::batch::remove_empty_manifest;
 use crate::failure::Failure;
 use crate::flags::paths;
 use crate::inputs::Source;
@@ -11,6 +10,9 @@ use pointmill_io::{Format, Place};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The name of the manifest in a folder of outputs.
+pub(crate) const MANIFEST: &str = ".pointmill.jsonl";
 
 /// The file of each input, or none for all.
 #[derive(Debug)]
@@ -26,7 +28,11 @@ impl Drop for Outputs {
     fn drop(&mut self) {
         let holds_one = |folder: &PathBuf| entries_of(folder).is_ok_and(|entries| entries.len() == 1);
         if let Some(folder) = self.made.first().filter(|folder| holds_one(folder)) {
-            remove_empty_manifest(folder);
+            // That of this run, if nothing was done.
+            let manifest = folder.join(MANIFEST);
+            if bytes_of(&manifest) == Some(0) {
+                fs::remove_file(manifest).ok();
+            }
         }
         for folder in &self.made {
             // One that holds something stays.
@@ -205,4 +211,9 @@ pub fn clear_unfinished(folder: &Path) -> Result<(), Failure> {
         stderr::note(format_args!("{}: removed {removed} unfinished file(s) of an earlier run", folder.display()));
     }
     Ok(())
+}
+
+/// The bytes of a file, if it is one and no link to one.
+pub(crate) fn bytes_of(path: &Path) -> Option<u64> {
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len())
 }

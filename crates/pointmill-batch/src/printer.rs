@@ -11,6 +11,11 @@ use crate::json::{ErrorRecord, line_of};
 use crate::stderr;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long the line of an end may take to be printed.
+const END_GRACE: Duration = Duration::from_millis(200);
 
 /// Writes to stdout.
 #[derive(Debug)]
@@ -69,5 +74,23 @@ impl Printer {
     pub fn failure(&mut self, failure: &Failure) {
         // The command fails already.
         let _ = self.record("error", &ErrorRecord::end(failure));
+    }
+}
+
+/// Prints the last JSON line of a run that a signal ends, without waiting for a reader that takes
+/// nothing. A line that is half written holds stdout, and no line comes then.
+pub(crate) fn print_end(failure: &Failure) {
+    let line = line_of("error", &ErrorRecord::end(failure));
+    let (done, wait) = mpsc::channel();
+    let print = move || {
+        let mut out = std::io::stdout().lock();
+        let _ = line.map(|line| out.write_all(&line).and_then(|()| out.flush()));
+        // Writes that were abandoned fail now, and shall say nothing behind this line.
+        std::mem::forget(out);
+        let _ = done.send(());
+    };
+    // Where the system refuses a thread there is no line.
+    if std::thread::Builder::new().spawn(print).is_ok() {
+        let _ = wait.recv_timeout(END_GRACE);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::flags::{Global, message, paths};
-use crate::printer::Printer;
+use crate::printer::{Printer, print_end};
 use crate::{interrupt, stderr};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, FromArgMatches};
@@ -52,7 +52,7 @@ pub fn main<P: Program>(mut command: Command, given: impl IntoIterator<Item = Os
     let global = program.global();
     stderr::set_quiet(global.quiet);
     start_log(global);
-    interrupt::install(global.json);
+    interrupt::install(if global.json { report_json } else { report });
     pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(global.json);
     let run = |printer: &mut Printer| {
@@ -82,6 +82,17 @@ fn start_log(global: &Global) {
     let filter = Targets::new().with_default(level).with_target("pointmill::device", compiles);
     let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter);
     tracing_subscriber::registry().with(to_stderr).init();
+}
+
+/// Reports a signal that ends the program before its next step.
+fn report(failure: &Failure) {
+    stderr::error(failure);
+}
+
+/// The same, for machines too.
+fn report_json(failure: &Failure) {
+    report(failure);
+    print_end(failure);
 }
 
 /// Reports the failure that ends the program.

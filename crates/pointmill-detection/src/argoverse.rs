@@ -1,9 +1,8 @@
 //! Argoverse 2's detection task, as `av2.evaluation.detection.eval` of av2 0.3.6 without a map.
 
 use crate::curve::{cumulated, interpolate, mean, recalls};
-use crate::evaluate::Protocol;
-use crate::filters::Reason;
 use crate::memory::{Result, Watch, collect, filled, push};
+use crate::protocol::{Protocol, Reason};
 use crate::report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Metric, RowFate};
 use crate::rows::{ClassRows, Frames, hit};
 use pointmill_io::detections::Detections;

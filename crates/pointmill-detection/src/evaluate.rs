@@ -1,42 +1,11 @@
-//! The way in: parameters, checks, protocols.
+//! The way in: checks, and a protocol for the rest.
 
+use crate::protocol::{DetectionParams, Protocol};
 use crate::report::DetectionReport;
 use crate::rows::Frames;
 use crate::{argoverse, filters, kitti, nuscenes};
-use pointmill_core::names;
 use pointmill_io::detections::Detections;
-use pointmill_io::{Detail, IoError, Limits};
-
-/// Whose rules an evaluation follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// KITTI objects, 40 recalls: the benchmark since 2019.
-    #[default]
-    KittiR40,
-    /// KITTI objects, 11 recalls.
-    KittiR11,
-    /// nuScenes' detection task, configuration `detection_cvpr_2019`.
-    NuScenes,
-    /// Argoverse 2's detection task, without pruning to the region of interest.
-    Argoverse2,
-}
-names!(Protocol { KittiR40 = "kitti", KittiR11 = "kitti-r11", NuScenes = "nuscenes", Argoverse2 = "av2" });
-
-/// What [`evaluate`] does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DetectionParams {
-    /// Whose rules it follows.
-    pub protocol: Protocol,
-    /// The most bytes of memory for pairs of boxes that overlap, which may be many more than boxes;
-    /// default 16 GiB, `None` for any number.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for DetectionParams {
-    fn default() -> Self {
-        Self { protocol: Protocol::default(), max_memory: Limits::default().max_memory }
-    }
-}
+use pointmill_io::{Detail, IoError};
 
 /// Compares predictions with the truth.
 ///

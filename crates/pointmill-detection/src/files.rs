@@ -1,6 +1,6 @@
 //! The files of each protocol.
 
-use crate::evaluate::Protocol;
+use crate::protocol::Protocol;
 use pointmill_io::detections::{Detections, check_same_kitti_files, read_argoverse, read_kitti, read_nuscenes};
 use pointmill_io::{IoError, Limits};
 use std::path::Path;

@@ -1,14 +1,11 @@
 //! Boxes that do not count, and what is said of them.
 
-use crate::evaluate::Protocol;
 use crate::memory::Watch;
+use crate::protocol::{Protocol, Reason};
 use crate::{argoverse, kitti, nuscenes};
 use pointmill_io::detections::Detections;
 use pointmill_io::escape;
 use std::collections::BTreeMap;
-
-/// Why a box does not count.
-pub(crate) type Reason = &'static str;
 
 /// Most names of a warning.
 const SHOWN: usize = 8;

@@ -1,9 +1,8 @@
 //! KITTI's object benchmark, as `evaluate_object.cpp` of its devkit, with 11 or 40 recalls.
 
 use crate::curve::mean;
-use crate::evaluate::{DetectionParams, Protocol};
-use crate::filters::Reason;
 use crate::memory::{Result, Watch, collect, filled, push, room};
+use crate::protocol::{DetectionParams, Protocol, Reason};
 use crate::rectangles::{Rectangle, Rectangles};
 use crate::report::{AveragePrecision, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};
 use crate::rows::{ClassRows, Frames};

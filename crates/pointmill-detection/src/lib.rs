@@ -28,14 +28,16 @@ mod filters;
 mod kitti;
 mod memory;
 mod nuscenes;
+mod protocol;
 mod rectangles;
 mod report;
 mod rows;
 
 pub use compare::{Change, Verdict, compare, compare_watched};
-pub use evaluate::{DetectionParams, Protocol, evaluate, evaluate_watched};
+pub use evaluate::{evaluate, evaluate_watched};
 pub use files::read;
 pub use pointmill_io::detections::Detections;
+pub use protocol::{DetectionParams, Protocol};
 pub use report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Level, Metric, RowFate};
 
 /// The examples of the README are tests.

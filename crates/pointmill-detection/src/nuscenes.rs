@@ -1,9 +1,8 @@
 //! nuScenes' detection task, as nuscenes-devkit 1.2.0 with the configuration `detection_cvpr_2019`.
 
 use crate::curve::{cumulated, interpolate, mean, recalls};
-use crate::evaluate::Protocol;
-use crate::filters::Reason;
 use crate::memory::{Result, Watch, collect, filled, room};
+use crate::protocol::{Protocol, Reason};
 use crate::report::{AveragePrecision, ClassErrors, Counts, DetectionReport, Errors, Fate, Metric};
 use crate::rows::{ClassRows, Frames, hit};
 use pointmill_io::detections::Detections;

@@ -1,6 +1,6 @@
 //! What an evaluation returns.
 
-use crate::evaluate::Protocol;
+use crate::protocol::Protocol;
 use pointmill_core::names;
 
 /// How far apart, in metres, two boxes may be and count as one where there is one distance.

@@ -22,6 +22,9 @@ impl Field {
 /// The names of the columns that every cloud has.
 pub(crate) const XYZ: &[&str] = &["x", "y", "z"];
 
+/// The name of padding in PCD.
+pub(crate) const PADDING: &str = "_";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,53 +1,16 @@
-//! The formats of point clouds, in one table, and how a file's format is found.
+//! The formats of point clouds: what they are called and what their files end in.
 
-use crate::e57::scans as e57;
-use crate::error::{IoError, excerpt};
-use crate::fault::fault;
-use crate::files::Place;
-use crate::limits::Bounds;
-use crate::mcap::single as mcap;
-use crate::named_points::NamedPoints;
-use crate::read::ReadOptions;
-use crate::rows::Rows;
-use crate::source::{ReadSeek, Source};
-use crate::warning::Warning;
-use crate::window::BYTE_ORDER_MARK;
-use crate::{bin, feather, las, npy, npz, pcd, ply, text};
-use Reader::{Seek, Stream};
-use Writer::{F32, F64};
 use std::path::Path;
-
-/// How a format is read.
-pub(crate) enum Reader {
-    /// From the first byte to the last.
-    Stream(fn(&mut Source<'_>, &Bounds) -> Result<Rows, IoError>),
-    /// Back and forth, so that a stream is held in memory first. Such files may have options of
-    /// their own.
-    Seek(fn(&Path, &mut dyn ReadSeek, &Bounds, &ReadOptions) -> Result<Rows, IoError>),
-}
-
-/// How a format is written.
-enum Writer {
-    /// With coordinates of `f32`.
-    F32(Write),
-    /// With the coordinates as `f64` where the cloud has them.
-    F64(Write),
-}
-
-type Write = fn(Place<'_>, &NamedPoints<'_>) -> Result<(), IoError>;
 
 /// What is known of a format.
 struct Entry {
     description: &'static str,
     endings: &'static [&'static str],
-    signatures: &'static [&'static [u8]],
-    reader: Reader,
-    writer: Option<Writer>,
 }
 
-/// Makes the enum, its names and its entries of the table.
+/// Makes the enum, its names and its table.
 macro_rules! formats {
-    ($($variant:ident = $name:literal, $endings:expr, $signatures:expr, $reader:expr, $writer:expr, $description:literal;)*) => {
+    ($($variant:ident = $name:literal, $endings:expr, $description:literal;)*) => {
         /// A file format of point clouds.
         ///
         /// A format is found by the file's first bytes, then by its name (the longer ending wins:
@@ -71,54 +34,31 @@ macro_rules! formats {
         impl Format {
             const fn entry(self) -> &'static Entry {
                 match self {
-                    $(Self::$variant => const {
-                        &Entry {
-                            description: $description,
-                            endings: $endings,
-                            signatures: $signatures,
-                            reader: $reader,
-                            writer: $writer,
-                        }
-                    },)*
+                    $(Self::$variant => const { &Entry { description: $description, endings: $endings } },)*
                 }
             }
         }
     };
 }
 
-// The name is also the ending of files that are written. Raw rows have no signature.
-#[rustfmt::skip]
+// The name is also the ending of files that are written. How files are read and written stands in
+// `formats.rs`.
 formats! {
-    Kitti    = "kitti",    &[".bin"],         &[],             Stream(bin::read_kitti),    None,
-        "Raw little-endian `f32` rows of x, y, z, intensity.";
-    Nuscenes = "nuscenes", &[".pcd.bin"],     &[],             Stream(bin::read_nuscenes), None,
-        "Raw little-endian `f32` rows of x, y, z, intensity, time.";
-    Bin      = "bin",      &[],               &[],             Stream(bin::read_any),      Some(F32(bin::write_points)),
-        "Raw little-endian `f32` rows of as many columns as the reader asks for.";
-    Npy      = "npy",      &[".npy"],         npy::SIGNATURES, Stream(npy::read_rows),     Some(F32(npy::write_points)),
-        "A numpy array of shape `[N, C]`.";
-    Npz      = "npz",      &[".npz"],         npz::SIGNATURES, Seek(npz::read_rows),       Some(F64(|to, cloud| npz::write_points_npz(to, cloud))),
-        "A zip archive of numpy arrays: `points`, and `xyz_f64` beside it.";
-    Ply      = "ply",      &[".ply"],         ply::SIGNATURES, Stream(ply::read_rows),     Some(F64(|to, cloud| ply::write_ply(to, cloud))),
-        "Polygon file format: named properties of each `vertex`, as text or binary.";
-    Pcd      = "pcd",      &[".pcd"],         pcd::SIGNATURES, Stream(pcd::read_rows),     Some(F64(|to, cloud| pcd::write_pcd(to, cloud))),
-        "The Point Cloud Library's format: named fields, as text, binary or compressed.";
-    Las      = "las",      &[".las", ".laz"], las::SIGNATURES, Stream(las::read_rows),     Some(F64(las::write_points)),
-        "LAS 1.0 to 1.4, written as 1.4; compressed as LAZ, by the name `.laz`, with the feature `laz`.";
-    Feather  = "feather", &[".feather"],      &[feather::FILE, feather::FEATHER_1], Stream(feather::read_rows), Some(F64(feather::write_points)),
-        "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
-    Arrow    = "arrow",   &[".arrow"],        &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points)),
-        "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
-    Mcap     = "mcap",    &[".mcap"],         mcap::SIGNATURES, Seek(mcap::read_rows),    None,
-        "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
-    E57      = "e57",     &[".e57"],          e57::SIGNATURES, Seek(e57::read_rows),      None,
-        "E57: all scans of a file in its frame, or one of them.";
-    Ptx      = "ptx",     &[".ptx"],          &[],             Stream(text::read_ptx),     None,
-        "PTX of Leica: scans as text, each with its pose, in the frame of the poses.";
-    Csv      = "csv",     &[".csv"],          &[],             Stream(text::read_rows),    Some(F64(text::write_csv)),
-        "Lines of numbers separated by commas, after a line of names; read with any separator.";
-    Xyz      = "xyz",     &[".xyz", ".txt", ".asc", ".pts"], &[], Stream(text::read_rows), Some(F64(text::write_xyz)),
-        "Lines of numbers separated by blanks, without names; read with any separator.";
+    Kitti = "kitti", &[".bin"], "Raw little-endian `f32` rows of x, y, z, intensity.";
+    Nuscenes = "nuscenes", &[".pcd.bin"], "Raw little-endian `f32` rows of x, y, z, intensity, time.";
+    Bin = "bin", &[], "Raw little-endian `f32` rows of as many columns as the reader asks for.";
+    Npy = "npy", &[".npy"], "A numpy array of shape `[N, C]`.";
+    Npz = "npz", &[".npz"], "A zip archive of numpy arrays: `points`, and `xyz_f64` beside it.";
+    Ply = "ply", &[".ply"], "Polygon file format: named properties of each `vertex`, as text or binary.";
+    Pcd = "pcd", &[".pcd"], "The Point Cloud Library's format: named fields, as text, binary or compressed.";
+    Las = "las", &[".las", ".laz"], "LAS 1.0 to 1.4, written as 1.4; compressed as LAZ, by the name `.laz`, with the feature `laz`.";
+    Feather = "feather", &[".feather"], "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
+    Arrow = "arrow", &[".arrow"], "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
+    Mcap = "mcap", &[".mcap"], "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
+    E57 = "e57", &[".e57"], "E57: all scans of a file in its frame, or one of them.";
+    Ptx = "ptx", &[".ptx"], "PTX of Leica: scans as text, each with its pose, in the frame of the poses.";
+    Csv = "csv", &[".csv"], "Lines of numbers separated by commas, after a line of names; read with any separator.";
+    Xyz = "xyz", &[".xyz", ".txt", ".asc", ".pts"], "Lines of numbers separated by blanks, without names; read with any separator.";
 }
 
 impl Format {
@@ -133,21 +73,6 @@ impl Format {
         self.entry().endings
     }
 
-    /// Whether clouds are written in the format.
-    pub const fn is_written(self) -> bool {
-        self.entry().writer.is_some()
-    }
-
-    /// Whether files that are written in the format keep coordinates of `f64`.
-    pub const fn keeps_f64(self) -> bool {
-        matches!(self.entry().writer, Some(F64(_)))
-    }
-
-    /// The formats in which clouds are written.
-    pub fn written() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(|format| format.is_written())
-    }
-
     /// The format that a file's name announces, whatever the case of its letters.
     pub fn from_name(path: impl AsRef<Path>) -> Option<Self> {
         let name = path.as_ref().file_name()?.to_string_lossy().to_ascii_lowercase();
@@ -155,225 +80,8 @@ impl Format {
         Self::ALL.iter().copied().filter(|&format| length(format).is_some()).max_by_key(|&format| length(format))
     }
 
-    /// The format in which a file of this name is written: the one whose name is the extension,
-    /// whatever the case of its letters; of `.laz` it is [`Format::Las`].
-    ///
-    /// ```
-    /// use pointmill_io::Format;
-    /// assert_eq!(Format::for_writing("out/a.PLY"), Some(Format::Ply));
-    /// assert_eq!(Format::for_writing("sweep.pcd.bin"), Some(Format::Bin));
-    /// assert_eq!(Format::for_writing("a.e57"), None);
-    /// ```
-    pub fn for_writing(path: impl AsRef<Path>) -> Option<Self> {
-        let extension = path.as_ref().extension()?;
-        // An octree is only read.
-        let is_octree =
-            Path::new(path.as_ref().file_stem()?).extension().is_some_and(|e| e.eq_ignore_ascii_case("copc"));
-        if is_octree && extension.eq_ignore_ascii_case("laz") {
-            return None;
-        }
-        let is_of = |format: &Self| {
-            extension.eq_ignore_ascii_case(format.as_str())
-                || (*format == Self::Las && extension.eq_ignore_ascii_case("laz"))
-        };
-        Self::written().find(is_of)
-    }
-
-    /// The format that a file's first bytes announce, behind a byte order mark too. Raw rows and
-    /// lines of numbers announce nothing. A [`Ptx`](Self::Ptx) is known by its first ten lines,
-    /// others by eight bytes.
-    pub fn from_content(first: &[u8]) -> Option<Self> {
-        let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first);
-        if text::is_ptx(first) {
-            return Some(Self::Ptx);
-        }
-        let announced = |format: &Self| format.entry().signatures.iter().any(|signature| first.starts_with(signature));
-        Self::ALL.iter().copied().find(announced)
-    }
-
     /// The endings of the files that are read, as a list for messages.
     pub fn extensions() -> String {
         Self::ALL.iter().flat_map(|format| format.endings()).copied().collect::<Vec<_>>().join(", ")
-    }
-
-    /// Whether the reader of the format reads files that begin like another. Two names of Arrow have
-    /// one reader.
-    fn reads(self, content: Self) -> bool {
-        let is_arrow = |format| matches!(format, Self::Feather | Self::Arrow);
-        self == content || (is_arrow(self) && is_arrow(content))
-    }
-
-    /// How the format is read.
-    pub(crate) const fn reader(self) -> &'static Reader {
-        &self.entry().reader
-    }
-
-    /// What writes the format.
-    pub(crate) fn writer(self) -> Option<Write> {
-        self.entry().writer.as_ref().map(|(F32(write) | F64(write))| *write)
-    }
-}
-
-/// Bytes of a file that are looked at to find its format: ten lines of a PTX.
-pub(crate) const LOOKED_AT: usize = 1024;
-
-/// How files begin that are not read, what they are, and what makes one of them that is read.
-const OTHERS: [(&[u8], &str, Convert); 9] = [
-    (b"#ROSBAG", "a ROS 1 bag", bag),
-    (b"SQLite f", "a rosbag2 database", bag),
-    (b"CCB", "a file of CloudCompare", |_, to| format!("save it there as {to}.ply or {to}.las")),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", |_, to| format!("write its points as {to}.npy with h5py and numpy")),
-    (b"PAR1", "a Parquet file", |_, to| format!("write its table as {to}.feather with pandas or pyarrow")),
-    (b"DRACO", "a Draco file", |name, to| format!("make one with `draco_decoder -i {name} -o {to}.ply`")),
-    (b"glTF", "a binary glTF file", |_, to| format!("save its points as {to}.ply")),
-    (b"\x1f\x8b\x08\0", "a gzip file", |name, _| format!("unpack it with `gunzip {name}`")),
-    (b"\x1f\x8b\x08\x08", "a gzip file", |name, _| format!("unpack it with `gunzip {name}`")),
-];
-
-/// The way out of a file that is not read, by its name and by the name without the ending.
-type Convert = fn(&str, &str) -> String;
-
-fn bag(name: &str, to: &str) -> String {
-    format!(
-        "make an MCAP bag of it with `pip install rosbags && rosbags-convert --src {name} --dst {to}_mcap --dst-storage mcap`"
-    )
-}
-
-/// The way out of a bag that is not read, by its path and by the path without the ending.
-pub fn bag_conversion(path: &Path) -> String {
-    bag(&path.display().to_string(), &path.with_extension("").display().to_string())
-}
-
-/// The error for a file that begins as one that is not read.
-pub(crate) fn not_read(path: &Path, first: &[u8]) -> Option<IoError> {
-    let is_it = |signature: &[u8]| match signature {
-        // The fourth byte has flags, written as a digit.
-        b"CCB" => first.starts_with(signature) && first.get(3).is_some_and(u8::is_ascii_digit),
-        _ => first.starts_with(signature),
-    };
-    let (_, what, way) = OTHERS.iter().find(|(signature, ..)| is_it(signature))?;
-    let [name, to] = [path, &path.with_extension("")].map(|name| name.display().to_string());
-    let found = format!("{what}; {}", way(&name, &to));
-    Some(fault!(path, UnsupportedFormat, "format", "a point cloud in a format that is read", found))
-}
-
-/// The format as asked for, else by content, else by name; with a warning if the content has
-/// another signature.
-pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<(Format, Option<Warning>), IoError> {
-    let (content, named) = (Format::from_content(first), Format::from_name(path));
-    let read = asked.or_else(|| content.filter(|content| !named.is_some_and(|named| named.reads(*content)))).or(named);
-    let Some(read) = read else {
-        if let Some(error) = not_read(path, first) {
-            return Err(error);
-        }
-        let known = Format::ALL.iter().filter(|format| !format.entry().signatures.is_empty());
-        let known: Vec<_> = known.map(|format| format.as_str()).collect();
-        let wanted = format!("a name ending in {} or the first bytes of {}", Format::extensions(), known.join(", "));
-        let found = if first.is_empty() {
-            "an empty file".into()
-        } else {
-            format!("content {}", excerpt(&first[..first.len().min(8)]))
-        };
-        return Err(fault!(path, UnsupportedFormat, "format", wanted, found));
-    };
-    if let Some(error) = not_read(path, first).filter(|_| asked.is_none() && content.is_none()) {
-        return Err(error);
-    }
-    let is_said = |content: &Format| {
-        if asked.is_some() { !read.reads(*content) } else { named.is_some_and(|named| !named.reads(*content)) }
-    };
-    Ok((read, content.filter(is_said).map(|content| Warning::OtherContent { content, read })))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_endings_are_unambiguous() {
-        for &format in Format::ALL {
-            assert_eq!(format.to_string().parse(), Ok(format));
-            for ending in format.endings() {
-                assert_eq!(Format::from_name(format!("a{}", ending.to_uppercase())), Some(format));
-            }
-            // Eight bytes are looked at.
-            assert!(format.entry().signatures.iter().all(|s| s.len() <= 8 && Format::from_content(s) == Some(format)));
-            // A file that is written is read again, raw rows with the number of their columns.
-            let written = Format::for_writing(format!("a.{format}"));
-            assert_eq!(written.is_some(), format.is_written());
-            assert!(
-                written.is_none_or(|w| w == format && (w == Format::Bin || w.endings().contains(&&*format!(".{w}"))))
-            );
-        }
-        let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(
-            message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, e57, ptx, csv or xyz, got "p\u{7}ly""#
-        );
-    }
-
-    #[test]
-    fn every_signature_wins_against_every_name() {
-        for (&format, &name) in Format::ALL.iter().flat_map(|format| Format::ALL.iter().map(move |name| (format, name)))
-        {
-            for signature in format.entry().signatures {
-                for ending in name.endings() {
-                    let (found, told) = detect(None, Path::new(&format!("a{ending}")), signature).unwrap();
-                    let is_same = name.reads(format);
-                    assert_eq!(
-                        (found, told.is_some()),
-                        (if is_same { name } else { format }, !is_same),
-                        "{name} {format}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn detection_prefers_asked_then_content_then_name() {
-        let detect = |asked, path, first: &[u8]| detect(asked, path, first).map(|(format, _)| format);
-        let npy = b"\x93NUMPY";
-        assert_eq!(detect(Some(Format::Bin), Path::new("a.npz"), npy).unwrap(), Format::Bin);
-        assert_eq!(detect(None, Path::new("a.npz"), npy).unwrap(), Format::Npy);
-        assert_eq!(detect(None, Path::new("a"), npy).unwrap(), Format::Npy);
-        assert_eq!(detect(None, Path::new("-"), b"PK\x03\x04").unwrap(), Format::Npz);
-        assert_eq!(detect(None, Path::new("a"), b"ply\r\nform").unwrap(), Format::Ply);
-        assert_eq!(detect(None, Path::new("a"), b"# .PCD v").unwrap(), Format::Pcd);
-        assert_eq!(detect(None, Path::new("a"), b"LASF\0").unwrap(), Format::Las);
-        assert_eq!(
-            (Format::from_name("a.las"), Format::from_name("a.copc.LAZ")),
-            (Some(Format::Las), Some(Format::Las))
-        );
-        assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
-        let e = detect(None, Path::new("a.doc"), b"x\n").unwrap_err();
-        assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(
-            e.to_string().contains(
-                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .ptx, .csv, .xyz, .txt, .asc, .pts"
-            ),
-            "{e}"
-        );
-        assert!(
-            e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, e57, got"),
-            "{e}"
-        );
-        assert!(e.to_string().contains(r"`x\n`"), "{e}");
-        for (bag, first) in [("drive.bag", "#ROSBAG "), ("drive.db3", "SQLite f")] {
-            let message = detect(None, Path::new(bag), first.as_bytes()).unwrap_err().to_string();
-            let way =
-                format!("`pip install rosbags && rosbags-convert --src {bag} --dst drive_mcap --dst-storage mcap`");
-            assert!(message.ends_with(&way), "{message}");
-        }
-        for (signature, what, _) in OTHERS {
-            let first = [signature, b"2\0\0\0\0"].concat();
-            for name in ["a.bin", "a.txt", "a.pcd.bin", "a.doc", "a"] {
-                let message = detect(None, Path::new(name), &first).unwrap_err().to_string();
-                assert!(message.contains(&format!("got {what}; ")), "{message}");
-            }
-        }
-        assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
-        assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));
-        assert_eq!(Format::from_name(".."), None);
     }
 }

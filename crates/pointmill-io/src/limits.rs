@@ -106,6 +106,9 @@ pub(crate) struct Bounds {
     pub(crate) area: Option<[f64; 4]>,
     /// Whether the whole records of a damaged file are read.
     pub(crate) salvage: bool,
+    /// The scan of an E57 file that is wanted, and the topic of a bag.
+    pub(crate) scan: Option<usize>,
+    pub(crate) topic: Option<String>,
     pub(crate) limits: Limits,
 }
 

@@ -33,6 +33,17 @@ pub(crate) fn push<T>(all: &mut Vec<T>, value: T) -> Result<(), TryReserveError>
     Ok(())
 }
 
+/// Leaves out the rows of values that are not kept; the others move up.
+pub(crate) fn retain_rows<T: Copy>(values: &mut Vec<T>, kept: &[bool]) {
+    let each = values.len() / kept.len().max(1);
+    let mut to = 0;
+    for (i, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+        values.copy_within(i * each..(i + 1) * each, to);
+        to += each;
+    }
+    values.truncate(to);
+}
+
 /// The error for memory of a cloud that is refused: of so many rows of some columns.
 pub(crate) fn refused<E>(path: &Path, rows: usize, columns: usize) -> impl Fn(E) -> IoError {
     let bytes = 4 * rows.saturating_mul(columns);

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::field::Field;
     use crate::format::Format;
-    use crate::las::{Record, Survey};
+    use crate::survey::{Record, Survey};
     use pointmill_core::PointCloud;
 
     fn scan(columns: &[(&str, Dtype)], data: &[f32], wide: Vec<WideColumn>) -> Scan {

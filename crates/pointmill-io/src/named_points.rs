@@ -3,8 +3,8 @@
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::field::{Field, XYZ};
-use crate::las::Survey;
 use crate::records::LONGEST_NAME;
+use crate::survey::Survey;
 use crate::values::whole_range;
 use crate::wide_column::WideColumn;
 use pointmill_core::array::Dtype;

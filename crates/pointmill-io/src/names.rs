@@ -1,13 +1,10 @@
 //! Names of columns as the header of a format can hold them.
 
-use crate::field::{Field, XYZ};
+use crate::field::{Field, PADDING, XYZ};
 use crate::format::Format;
-use crate::text::is_number;
 use crate::warning::Warning;
 use std::collections::BTreeSet;
 
-/// The name of padding in PCD.
-pub(crate) const PADDING: &str = "_";
 /// The most bytes of the name of an extra column of LAS.
 const LONGEST_EXTRA: usize = 32;
 
@@ -54,6 +51,13 @@ pub(crate) fn changed(fields: &[Field], format: Format) -> Option<Warning> {
     (!names.is_empty()).then_some(Warning::Renamed { names })
 }
 
+/// Whether a word is a number, as `1.5`, `-2e3`, `nan` and `inf` are, or is meant to be one, as
+/// `1,5` is.
+pub(crate) fn is_number(word: &[u8]) -> bool {
+    let parsed = str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok());
+    parsed || (word.iter().any(u8::is_ascii_digit) && word.iter().all(|b| b.is_ascii_digit() || b"+-.,eE".contains(b)))
+}
+
 /// The name of column `j` in a format, or the nearest that it can hold.
 fn held(name: &str, j: usize, format: Format) -> String {
     if j < XYZ.len() {
@@ -92,6 +96,13 @@ fn held(name: &str, j: usize, format: Format) -> String {
 mod tests {
     use super::*;
     use pointmill_core::array::Dtype;
+
+    #[test]
+    fn numbers_are_no_names() {
+        for (word, number) in [("1,5", true), ("-1e3", true), ("nan", true), ("2d", false), ("e", false), ("", false)] {
+            assert_eq!(is_number(word.as_bytes()), number, "{word}");
+        }
+    }
 
     #[test]
     fn names_become_what_a_format_holds() {

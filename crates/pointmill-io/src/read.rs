@@ -4,7 +4,8 @@ use crate::dataset::Dataset;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::files::open_named;
-use crate::format::{Format, LOOKED_AT, Reader, detect};
+use crate::format::Format;
+use crate::formats::{LOOKED_AT, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::memory::refused;
 use crate::rows::Rows;
@@ -138,6 +139,8 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
     Ok(Bounds {
         names,
         salvage: options.salvage,
+        scan: options.scan,
+        topic: options.topic.clone(),
         // Of points that are turned, files do not tell which lie in an area.
         area: options.area.filter(|_| options.dataset.and_then(Dataset::vertical_angle).is_none()),
         ..Bounds::new(path, columns, &options.limits)?
@@ -189,7 +192,7 @@ fn read_input(path: &Path, mut input: Input<'_>, options: &ReadOptions) -> Resul
                 Reader::Stream(read) => {
                     read(&mut Source::new(path, &mut file, Some(length)).within(bounds.limits.max_memory), &bounds)?
                 }
-                Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds, options)?,
+                Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds)?,
             }
         }
         Input::Stream(reader) => {
@@ -199,7 +202,7 @@ fn read_input(path: &Path, mut input: Input<'_>, options: &ReadOptions) -> Resul
                 Reader::Stream(read) => read(&mut source, &bounds)?,
                 Reader::Seek(read) => {
                     let (bytes, bounds) = hold(&mut source, bounds)?;
-                    read(path, &mut Cursor::new(bytes), &bounds, options)?
+                    read(path, &mut Cursor::new(bytes), &bounds)?
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! What every format's reader returns.
 
 use crate::field::Field;
-use crate::las::Survey;
 use crate::memory::extend;
+use crate::survey::Survey;
 use crate::warning::Warning;
 use crate::wide_column::WideColumn;
 use std::collections::TryReserveError;
@@ -79,15 +79,4 @@ impl Rows {
     pub(crate) fn len(&self) -> usize {
         self.data.len() / self.columns()
     }
-}
-
-/// Leaves out the rows of values that are not kept; the others move up.
-pub(crate) fn retain_rows<T: Copy>(values: &mut Vec<T>, kept: &[bool]) {
-    let each = values.len() / kept.len().max(1);
-    let mut to = 0;
-    for (i, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
-        values.copy_within(i * each..(i + 1) * each, to);
-        to += each;
-    }
-    values.truncate(to);
 }

@@ -9,11 +9,10 @@ use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::inspect::Seen;
-use crate::las::{Grid, Survey};
-use crate::memory::{collect, extend, refused};
+use crate::memory::{collect, extend, refused, retain_rows};
 use crate::named_points::NamedPoints;
-use crate::names;
-use crate::rows::{Rows, retain_rows};
+use crate::rows::Rows;
+use crate::survey::Survey;
 use crate::threads::{SHARE, on_threads};
 use crate::times::{self, LaterTimes, Times};
 use crate::warning::Warning;
@@ -379,16 +378,6 @@ impl Scan {
         (Self { cloud, format, fields, xyz_f64, warnings, wide, decimals, survey }, left_out)
     }
 
-    /// The warnings that hold for a file of this scan in a format: casts, where it does not keep
-    /// the values in full, steps of LAS that do not hold the coordinates, and names that it does not hold.
-    pub fn warnings_in(&self, format: Format) -> Vec<Warning> {
-        let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
-        let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
-        let mut warnings: Vec<_> = self.warnings.iter().filter(holds).cloned().collect();
-        warnings.extend(NamedPoints::from(self).lost_in(format));
-        warnings
-    }
-
     /// A scan of points that are there already, which are copied: of no file, or of one that was read
     /// and whose points may have changed since. Columns in full count where the points are theirs.
     ///
@@ -423,29 +412,8 @@ impl Scan {
     }
 }
 
-impl NamedPoints<'_> {
-    /// What a file of a format does not keep of the columns in full, the coordinates of `f64`, what a
-    /// LAS file said, and the names.
-    pub fn lost_in(&self, format: Format) -> Vec<Warning> {
-        let mut warnings = vec![];
-        if format.keeps_f64() {
-            // PLY has no whole numbers of 64 bits, and no type those of i64 and u64, or a gap.
-            let is_double =
-                |wide: &&Arc<WideColumn>| format == Format::Ply || !wide.fits(self.fields[wide.column].dtype);
-            let changes = self.wide.iter().filter(is_double).map(|wide| (wide.column, wide.change_as_f64()));
-            warnings.extend(cast(&self.fields, changes, Dtype::F64));
-        }
-        if format == Format::Las {
-            warnings.extend(Grid::rounding(self).map(|by| Warning::Steps { by }));
-        }
-        warnings.extend(self.survey.as_ref().and_then(|survey| survey.lost(format)));
-        warnings.extend(names::changed(&self.fields, format));
-        warnings
-    }
-}
-
 /// A warning of the columns whose values change by more than it is worth telling.
-fn cast(fields: &[Field], changes: impl Iterator<Item = (usize, f64)>, to: Dtype) -> Option<Warning> {
+pub(crate) fn cast(fields: &[Field], changes: impl Iterator<Item = (usize, f64)>, to: Dtype) -> Option<Warning> {
     let far: Vec<_> = changes.filter(|(_, by)| *by > Warning::WORTH_TELLING).collect();
     let columns = far.iter().map(|(column, _)| fields[*column].name.clone()).collect();
     let by = far.iter().map(|(_, by)| *by).reduce(f64::max)?;

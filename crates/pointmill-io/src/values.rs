@@ -1,9 +1,11 @@
 //! Numbers as they lie in files: the byte order in which they are read and written.
 
-use crate::wide_column::{FAR, change};
 use bytemuck::{NoUninit, Pod};
 use pointmill_core::array::Dtype;
 use std::io::{self, Write};
+
+/// From here on an `f64` does not hold every whole number.
+pub(crate) const FAR: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// Values as they lie in a file.
 pub(crate) trait Raw: Pod {
@@ -33,6 +35,13 @@ pub(crate) trait Raw: Pod {
         let most = change(most, value.to_f32(), value.to_f64());
         if value.whole().is_some() && value.to_f64().abs() >= FAR { most.max(1.0) } else { most }
     }
+}
+
+/// The most that a value changes in its cast, this one included.
+#[inline(always)]
+pub(crate) fn change(most: f64, single: f32, exact: f64) -> f64 {
+    let moved = (f64::from(single) - exact).abs();
+    if moved > most { moved } else { most }
 }
 
 macro_rules! raw {

@@ -1,8 +1,7 @@
 //! Columns in full, where an `f32` does not hold their values.
 
-use crate::memory::collect;
-use crate::rows::retain_rows;
-use crate::values::{Raw, whole_range};
+use crate::memory::{collect, retain_rows};
+use crate::values::{FAR, Raw, change, whole_range};
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
 use std::collections::TryReserveError;
@@ -258,13 +257,6 @@ impl WideColumn {
     }
 }
 
-/// The most that a value changes in its cast, this one included.
-#[inline(always)]
-pub(crate) fn change(most: f64, single: f32, exact: f64) -> f64 {
-    let moved = (f64::from(single) - exact).abs();
-    if moved > most { moved } else { most }
-}
-
 /// A value less the first whole one, as an `f64` is nearest to it.
 pub(crate) fn less(first: Option<i128>, value: impl Raw) -> f64 {
     whole_left(first, value.whole()).map_or_else(|| value.to_f64(), near)
@@ -279,9 +271,6 @@ pub(crate) fn rest_of(first: Option<i128>, value: impl Raw) -> i16 {
 pub(crate) const fn is_long<T: Raw>() -> bool {
     T::IS_WHOLE && size_of::<T>() == 8
 }
-
-/// From here on an `f64` does not hold every whole number.
-pub(crate) const FAR: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 fn whole_left(first: Option<i128>, whole: Option<i128>) -> Option<i128> {
     whole.zip(first).map(|(whole, first)| whole - first)

@@ -1,8 +1,8 @@
 //! Boxes that were found, missed and false.
 
 use crate::framing::{ABOVE, fitted};
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 
 /// How long a frame is shown when it plays, in milliseconds.
 const FRAME_MS: u32 = 500;

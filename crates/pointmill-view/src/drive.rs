@@ -3,8 +3,8 @@
 use crate::Camera;
 use crate::fixes::{DriveFix, DriveStatus, layers};
 use crate::framing::{ABOVE, fitted, spans};
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 use pointmill_core::{PointCloud, Pose};
 
 type V3 = [f64; 3];

@@ -37,6 +37,7 @@ mod gif;
 mod html;
 mod icp;
 mod image;
+mod layout;
 mod line;
 mod memory;
 mod ndt;

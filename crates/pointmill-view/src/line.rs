@@ -1,7 +1,6 @@
 //! Straight lines, cut to the image.
 
 use crate::Image;
-use crate::raster::Canvas;
 
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +29,22 @@ pub(crate) fn line(image: &mut Image, a: [f64; 2], b: [f64; 2], pen: Pen) -> u64
     let half = 0.5 * pen.width * (1.0 + slope * slope).sqrt();
     let (long, wide) = if main == 0 { (image.width(), image.height()) } else { (image.height(), image.width()) };
     let mut tried = 0;
-    for i in Canvas::span(a[main], b[main], long) {
+    for i in span(a[main], b[main], long) {
         let middle = a[1 - main] + slope * (f64::from(i) + 0.5 - a[main]);
-        for j in Canvas::span(middle - half, middle + half, wide) {
+        for j in span(middle - half, middle + half, wide) {
             let (x, y) = if main == 0 { (i, j) } else { (j, i) };
             image.mix(x, y, pen.colour, pen.cover);
             tried += 1;
         }
     }
     tried
+}
+
+/// Pixels whose middle is in `from..to`, cut to the image's `side`.
+pub(crate) fn span(from: f64, to: f64, side: u32) -> std::ops::Range<u32> {
+    let side = f64::from(side);
+    let (a, b) = ((from - 0.5).ceil().clamp(0.0, side), (to - 0.5).ceil().clamp(0.0, side));
+    a as u32..b as u32
 }
 
 /// The part of a line that is in the image or within a line's width of it (Liang and Barsky).

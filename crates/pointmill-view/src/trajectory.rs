@@ -3,8 +3,8 @@
 use crate::BACKGROUND;
 use crate::caption::shortened;
 use crate::chart::{Anchor, Drawing, Panel, Plot, Series, draw};
+use crate::layout::{FAINT, INK};
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{FAINT, INK};
 use pointmill_core::Pose;
 
 type V3 = [f64; 3];

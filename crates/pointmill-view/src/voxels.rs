@@ -2,8 +2,8 @@
 
 use crate::Camera;
 use crate::framing::{ABOVE, at_an_angle, fitted, sweep_reach};
+use crate::layout::{Panel, Sheet, areas};
 use crate::scene::{Layer, Paint, Scene, kept};
-use crate::sheet::{Panel, Sheet, areas};
 use pointmill_core::{Aabb, Points};
 
 type V3 = [f64; 3];

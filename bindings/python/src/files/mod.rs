@@ -1,7 +1,7 @@
 //! Clouds and poses in files.
 
 mod find;
-mod pickled;
+mod options;
 mod poses;
 mod reader;
 mod scan;
@@ -9,8 +9,9 @@ mod views;
 mod writer;
 
 pub(crate) use find::{find_inputs, find_log_poses, log_stamp};
+pub(crate) use options::{default_options, origin_of};
 pub(crate) use poses::{read_poses, write_poses};
-pub(crate) use reader::{default_options, origin_of, read};
+pub(crate) use reader::read;
 pub(crate) use scan::Scan;
 pub(crate) use writer::write;
 

@@ -1,11 +1,10 @@
 //! Clouds from files.
 
-use super::Scan;
+use super::{Scan, default_options};
 use crate::arrays::Place;
 use crate::interrupt::Effort;
-use crate::keywords::{Keyword, Keywords};
+use crate::keywords::Keywords;
 use pointmill_data::log_stamp_ns;
-use pointmill_io::{LocalOrigin, ReadOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -66,14 +65,4 @@ pub(crate) fn read(
     let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
     let effort = Effort::of(Place::Cpu, usize::try_from(bytes).unwrap_or(usize::MAX), SHORT);
     Ok(Scan { stamp_ns, deskewed, ..Scan::new(py, effort, move || pointmill_io::read(&path, &options))? })
-}
-
-/// How a file is read without arguments.
-pub(crate) fn default_options() -> ReadOptions {
-    ReadOptions { origin: LocalOrigin::Auto, ..ReadOptions::default() }
-}
-
-/// What is subtracted from coordinates.
-pub(crate) fn origin_of(local_origin: Option<&Bound<'_, PyAny>>) -> PyResult<LocalOrigin> {
-    local_origin.map_or(Ok(LocalOrigin::Auto), |origin| Keyword::take(origin, "local_origin"))
 }

@@ -3,11 +3,10 @@
 use super::NAMES;
 use crate::args::{named, whole};
 use crate::arrays::{Dtype, OwnedBackend, Place};
-use crate::cloud::{Cloud, own_stream};
+use crate::cloud::{self, Cloud, own_stream};
 use crate::errors::{OrRaise, value};
 use crate::interrupt::{self, Effort};
 use crate::pickle::{self, MadeAgain};
-use crate::poses;
 use pointmill::Result;
 use pointmill::icp::{Neighbour, Search, Searcher};
 use pointmill::internals::memory;
@@ -259,7 +258,7 @@ impl IcpSearcher {
 impl IcpSearcher {
     /// Queries about the centre of the points.
     fn queries(&self, queries: &Bound<'_, PyAny>) -> PyResult<Vec<[f32; 3]>> {
-        let coordinates = poses::coordinates(queries, "queries")?;
+        let coordinates = cloud::coordinates(queries, "queries")?;
         self.searcher.relative(&coordinates).or_raise(NAMES)
     }
 

@@ -6,18 +6,15 @@
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
-use crate::outputs::clear_unfinished;
+use crate::outputs::{MANIFEST, clear_unfinished};
 use crate::stderr;
 use pointmill_io::open_own;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The manifest's name in its folder.
-pub(super) const NAME: &str = ".pointmill.jsonl";
 
 /// The longest line: some thousand times what an entry has.
 const MAX_LINE: u64 = 1 << 20;
@@ -67,7 +64,7 @@ impl Manifest {
     /// # Errors
     /// Something under the name of the manifest that is no file of a run. It is left alone.
     pub(super) fn open(folder: &Path, keep: bool) -> Result<Self, Failure> {
-        let path = folder.join(NAME);
+        let path = folder.join(MANIFEST);
         let file = Mutex::new(lock(folder, &path)?);
         let mut manifest = Self { path, done: HashMap::new(), file };
         let (file, path) = (manifest.file.get_mut().unwrap_or_else(PoisonError::into_inner), &manifest.path);
@@ -112,14 +109,6 @@ impl Manifest {
 impl Drop for Manifest {
     fn drop(&mut self) {
         self.file.get_mut().unwrap_or_else(PoisonError::into_inner).unlock().ok();
-    }
-}
-
-/// Removes the manifest of a folder that this run has made, if nothing was done.
-pub(crate) fn remove_empty(folder: &Path) {
-    let path = folder.join(NAME);
-    if bytes_of(&path) == Some(0) {
-        fs::remove_file(path).ok();
     }
 }
 
@@ -178,11 +167,6 @@ fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
             Ok(file)
         }
     }
-}
-
-/// The bytes of a file, if it is one and no link to one.
-pub(super) fn bytes_of(path: &Path) -> Option<u64> {
-    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len())
 }
 
 #[cfg(test)]

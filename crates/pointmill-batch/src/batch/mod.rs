@@ -24,7 +24,6 @@ mod warnings;
 pub use at_once::at_once;
 pub use command::{Command, Job, not_converged};
 pub use input_error::{InputError, InputIssue};
-pub(crate) use manifest::remove_empty as remove_empty_manifest;
 pub use resume_log::ResumeLog;
 pub use slot::{Called, OperatorSlot, Shared};
 pub use table::Cell;

@@ -1,10 +1,11 @@
 //! Which inputs are done: reads and writes the manifest for `--resume`.
 
-use super::manifest::{Entry, Manifest, Output, bytes_of};
+use super::manifest::{Entry, Manifest, Output};
 use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::json::VERSION;
 use crate::outputs::Outputs;
+use crate::outputs::bytes_of;
 use crate::text::shown;
 use pointmill_data::path_from;
 use std::collections::HashSet;

@@ -1,6 +1,7 @@
 //! Tests of `src/batch/manifest.rs`.
 
 use super::*;
+use std::fs;
 
 fn entry(input: &str) -> Entry {
     let outputs = vec![Output { file: format!("{input}.npz"), bytes: 7 }];
@@ -18,7 +19,7 @@ fn entry(input: &str) -> Entry {
 #[test]
 fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(NAME);
+    let path = folder.path().join(MANIFEST);
     let manifest = Manifest::open(folder.path(), true).unwrap();
     ["a", "b"].iter().for_each(|input| manifest.append(&entry(input)).unwrap());
     drop(manifest);
@@ -42,7 +43,7 @@ fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
 #[test]
 fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let [path, victim] = [NAME, "victim"].map(|name| folder.path().join(name));
+    let [path, victim] = [MANIFEST, "victim"].map(|name| folder.path().join(name));
     let refused = |found: &str| {
         for keep in [false, true] {
             let e = Manifest::open(folder.path(), keep).unwrap_err();
@@ -67,7 +68,7 @@ fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
 #[test]
 fn a_line_without_an_end_is_not_read_into_memory() {
     let folder = tempfile::tempdir().unwrap();
-    File::create(folder.path().join(NAME)).unwrap().set_len(1 << 40).unwrap();
+    File::create(folder.path().join(MANIFEST)).unwrap().set_len(1 << 40).unwrap();
     let e = Manifest::open(folder.path(), true).unwrap_err();
     assert!(e.exit_code() == 1 && e.to_string().contains("expected lines shorter than 1048576 bytes"), "{e}");
 }
@@ -97,5 +98,5 @@ fn the_last_line_of_an_input_counts_and_a_new_run_forgets() {
     }
     drop(manifest);
     assert!(!Manifest::open(folder.path(), false).unwrap().has(&later));
-    assert_eq!(fs::read(folder.path().join(NAME)).unwrap(), b"");
+    assert_eq!(fs::read(folder.path().join(MANIFEST)).unwrap(), b"");
 }

@@ -1,6 +1,5 @@
 //! Flags of `pointmill voxelize`.
 
-use super::sweeps::MOST;
 use crate::failure::Failure;
 use crate::flags::{FrameArgs, Range, ReadArgs, WorkArgs, names, parse_range, parse_voxel_size};
 use clap::{ArgAction, Args};
@@ -10,6 +9,9 @@ use std::path::PathBuf;
 
 /// The range of the library's default.
 const RANGE: &str = "-54,-54,-5,54,54,3";
+
+/// Most sweeps of an input.
+const MOST_SWEEPS: u32 = 100;
 
 /// `pointmill voxelize`
 #[derive(Debug, Args)]
@@ -58,7 +60,7 @@ pub(crate) struct VoxelizeArgs {
 
     /// Voxelize each input together with the inputs before it, so many sweeps in all, in the frame of
     /// the input. Each point gets the time lag of its sweep in seconds as a last column. Needs --poses
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SWEEPS)))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) sweeps: u32,
     /// The poses of the inputs for --sweeps: a file of poses as described at `ndt build --poses`. Time

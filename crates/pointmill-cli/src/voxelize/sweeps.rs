@@ -10,9 +10,6 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most sweeps of an input.
-pub(super) const MOST: u32 = 100;
-
 /// Where the sweeps of a run are, and how many belong to an input.
 pub(super) struct Sweeps<'a> {
     count: usize,

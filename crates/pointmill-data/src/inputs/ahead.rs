@@ -1,7 +1,6 @@
 //! Inputs that are read on other threads before their turn.
 
-use super::all::{Inputs, Opened};
-use super::source::Source;
+use super::source::{Opened, Source};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,6 +36,31 @@ impl Ahead {
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does `work`, which takes inputs one after the other, while so many threads `open` the next ones.
+    pub(super) fn during<R>(
+        &self,
+        sources: &[Source],
+        threads: usize,
+        open: impl Fn(&Source) -> Opened + Sync,
+        work: impl FnOnce() -> R,
+    ) -> R {
+        if threads < 2 || sources.len() < 2 || sources.iter().any(|source| matches!(source, Source::Stdin)) {
+            return work();
+        }
+        {
+            let mut state = self.state();
+            (state.room, state.runs, state.next) = (threads - state.ready.len().min(1), true, 0);
+        }
+        thread::scope(|scope| {
+            let _end = End(self);
+            for _ in 0..threads {
+                // One that the system refuses is one fewer.
+                let _ = thread::Builder::new().spawn_scoped(scope, || self.read(sources, &open));
+            }
+            work()
+        })
     }
 
     /// Keeps an input until its turn.
@@ -105,35 +129,10 @@ impl Drop for End<'_> {
     }
 }
 
-impl Inputs {
-    /// Does `work`, which reads the inputs one after the other, while so many threads read the next
-    /// ones. Inputs that were read and not yet used are at most as many.
-    ///
-    /// Results and errors are those of reading each input in its turn. With one thread, or where
-    /// one input is the standard input, each is read in its turn.
-    pub fn reading_ahead<R>(&self, sources: &[Source], threads: usize, work: impl FnOnce() -> R) -> R {
-        if threads < 2 || sources.len() < 2 || sources.iter().any(|source| matches!(source, Source::Stdin)) {
-            return work();
-        }
-        {
-            let mut state = self.ahead.state();
-            (state.room, state.runs, state.next) = (threads - state.ready.len().min(1), true, 0);
-        }
-        thread::scope(|scope| {
-            let _end = End(&self.ahead);
-            for _ in 0..threads {
-                // One that the system refuses is one fewer.
-                let read = || self.ahead.read(sources, |source| self.open_timed(source));
-                let _ = thread::Builder::new().spawn_scoped(scope, read);
-            }
-            work()
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::Inputs;
     use pointmill_io::ReadOptions;
     use std::path::PathBuf;
 

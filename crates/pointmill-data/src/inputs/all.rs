@@ -4,7 +4,7 @@ use super::ahead::Ahead;
 use super::arguments::{cloud_of_bag, clouds, clouds_of_file, files, is_bag, is_stdin, read_stdin, require_format};
 use super::frames::Frames;
 use super::in_time;
-use super::source::{BagCloud, STDIN, Source, again};
+use super::source::{BagCloud, Opened, STDIN, Source, Stamped, again};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
@@ -39,11 +39,6 @@ pub struct ReadInput {
     /// Milliseconds that it took to read it.
     pub ms: f64,
 }
-
-/// A scan, and the nanoseconds of the stamp of a bag's cloud or of a sweep of Argoverse 2.
-pub type Stamped = (Scan, Option<i64>);
-/// A cloud that was read, and the milliseconds that it took.
-pub(super) type Opened = Result<(Stamped, f64), IoError>;
 
 impl Inputs {
     /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument
@@ -248,8 +243,17 @@ impl Inputs {
         self.ahead.take(&source.name()).unwrap_or_else(|| self.open_timed(source))
     }
 
+    /// Does `work`, which reads the inputs one after the other, while so many threads read the next
+    /// ones. Inputs that were read and not yet used are at most as many.
+    ///
+    /// Results and errors are those of reading each input in its turn. With one thread, or where
+    /// one input is the standard input, each is read in its turn.
+    pub fn reading_ahead<R>(&self, sources: &[Source], threads: usize, work: impl FnOnce() -> R) -> R {
+        self.ahead.during(sources, threads, |source| self.open_timed(source), work)
+    }
+
     /// Reads the input now.
-    pub(super) fn open_timed(&self, source: &Source) -> Opened {
+    fn open_timed(&self, source: &Source) -> Opened {
         timed(|| self.open(source))
     }
 

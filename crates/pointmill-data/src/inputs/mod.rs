@@ -10,9 +10,9 @@ mod order;
 mod pattern;
 mod source;
 
-pub use all::{Inputs, ReadInput, Stamped, rows, tidy};
+pub use all::{Inputs, ReadInput, rows, tidy};
 pub use arguments::{files, is_bag, is_one_file, is_stdin, may_be_many, open_bag, read_cloud, require_format};
 pub use find::find_inputs;
 pub use frames::{FrameRange, Frames};
 pub use order::{natural_order, sort_naturally};
-pub use source::{BagCloud, STDIN, SYNTHETIC, Source, again, shown, stem};
+pub use source::{BagCloud, STDIN, SYNTHETIC, Source, Stamped, again, shown, stem};

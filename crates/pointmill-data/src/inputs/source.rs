@@ -32,6 +32,11 @@ pub enum Source {
     Nothing(IoError),
 }
 
+/// A scan, and the nanoseconds of the stamp of a bag's cloud or of a sweep of Argoverse 2.
+pub type Stamped = (Scan, Option<i64>);
+/// A cloud that was read, and the milliseconds that it took.
+pub(super) type Opened = Result<(Stamped, f64), IoError>;
+
 /// A cloud of a bag.
 #[derive(Clone, Debug)]
 pub struct BagCloud {

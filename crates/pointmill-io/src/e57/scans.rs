@@ -8,7 +8,6 @@ use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::field::XYZ;
 use crate::limits::{Bounds, MAX_COLUMNS};
-use crate::read::ReadOptions;
 use crate::records::{Columns, Entry, Table};
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
@@ -27,14 +26,9 @@ use std::path::Path;
 pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the points of all scans, or of the one that is asked for.
-pub(crate) fn read_rows(
-    path: &Path,
-    reader: &mut dyn ReadSeek,
-    bounds: &Bounds,
-    options: &ReadOptions,
-) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
     let (mut scans, mut pages, length) = open(path, reader, bounds.limits.max_memory)?;
-    if let Some(number) = options.scan {
+    if let Some(number) = bounds.scan {
         if number >= scans.len() {
             bail!(path, InvalidArgument, "scan", ("a number below {}", scans.len()), number);
         }

@@ -5,17 +5,11 @@ use crate::error::IoError;
 use crate::fault::bail;
 use crate::field::XYZ;
 use crate::named_points::NamedPoints;
+use crate::survey::Grid;
 use std::path::Path;
 
 /// The decimals of scales that are chosen.
 const DECIMALS: std::ops::RangeInclusive<i32> = 3..=9;
-
-/// Scale and offset of each axis.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Grid {
-    pub(super) scale: [f64; 3],
-    pub(super) shift: [f64; 3],
-}
 
 impl Grid {
     /// The grid that is known, if it has every coordinate of a cloud; else the coarsest decimal one
@@ -51,15 +45,6 @@ impl Grid {
         let widths: Vec<_> = (0..3).map(|axis| format!("{:.0}", max[axis] - min[axis])).collect();
         let wanted = "x, y, z that span at most 4294967 m, as 32 bits of 0.001 m do; write parts, or .ply";
         bail!(path, InvalidArgument, "points", wanted, ("{} m", widths.join(", ")));
-    }
-
-    /// The farthest that a coordinate of `f64` moves when the cloud is written, in metres; `None`
-    /// where all come back.
-    pub(crate) fn rounding(cloud: &NamedPoints<'_>) -> Option<f64> {
-        let (xyz, known) = (cloud.xyz_f64?, cloud.survey.as_ref().and_then(|survey| survey.grid));
-        let grid = Self::of(cloud, Path::new(""), known).ok().filter(|grid| !grid.holds(cloud))?;
-        let moved = |(i, v): (usize, &f64)| grid.step(i % 3, *v).map_or(0.0, |step| (grid.at(i % 3, step) - v).abs());
-        Some(xyz.iter().enumerate().map(moved).fold(0.0, f64::max))
     }
 
     /// A grid of so many decimals that reaches all of a box. The offset is 0 where it can be.
@@ -103,6 +88,15 @@ impl Grid {
         };
         (0..cloud.points.len()).all(|i| (0..3).all(|axis| is_held(i, axis)))
     }
+}
+
+/// The farthest that a coordinate of `f64` moves when the cloud is written, in metres; `None`
+/// where all come back.
+pub(crate) fn rounding(cloud: &NamedPoints<'_>) -> Option<f64> {
+    let (xyz, known) = (cloud.xyz_f64?, cloud.survey.as_ref().and_then(|survey| survey.grid));
+    let grid = Grid::of(cloud, Path::new(""), known).ok().filter(|grid| !grid.holds(cloud))?;
+    let moved = |(i, v): (usize, &f64)| grid.step(i % 3, *v).map_or(0.0, |step| (grid.at(i % 3, step) - v).abs());
+    Some(xyz.iter().enumerate().map(moved).fold(0.0, f64::max))
 }
 
 /// A coordinate about zero.

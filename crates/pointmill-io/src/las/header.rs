@@ -3,7 +3,6 @@
 //! The texts in the header (system, software) may be any bytes. This module compares counts and
 //! offsets with each other and with the file before any of them is used to allocate or to loop.
 
-use super::layout::{least_record, newest_format};
 use crate::bytes::{f64_at, u16_at, u32_at, u64_at};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::{bail, fault};
@@ -24,8 +23,27 @@ pub(super) const NEWEST_MINOR: u8 = 4;
 pub(super) const VLR_HEAD: usize = 54;
 pub(super) const EVLR_HEAD: usize = 60;
 
+/// Size in bytes of a record without extra bytes, for each format.
+const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
+
 /// What a salvage reads if records before the points are wrong.
 pub(super) const POINTS_THERE: &str = "the points where the header says that they are";
+
+/// The minimum size of a record in bytes. `None` if the format does not exist.
+pub(super) fn least_record(format: u8) -> Option<usize> {
+    RECORDS.get(usize::from(format)).copied()
+}
+
+/// The newest point format that a minor version of LAS 1 may have. All earlier formats are accepted
+/// too, because files use some formats before the version that defines them: there are files of
+/// version 1.1 with colours.
+pub(super) const fn newest_format(minor: u8) -> u8 {
+    match minor {
+        0..=2 => 3,
+        3 => 5,
+        _ => 10,
+    }
+}
 
 /// The values of a header.
 #[derive(Debug, Default)]

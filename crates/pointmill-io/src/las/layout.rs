@@ -5,31 +5,12 @@ use crate::field::XYZ;
 use crate::records::{Coding, Entry};
 use pointmill_core::array::Dtype;
 
-/// Size in bytes of a record without extra bytes, for each format.
-const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
-
 /// Maximum number of extra bytes of a compressed point. Each extra byte has its own models of some
 /// kilobytes, which every chunk creates again.
 pub(super) const MAX_EXTRA: usize = 512;
 
 /// Size of one step of the scan angle of formats 6 to 10, in degrees.
 const ANGLE_STEP: f64 = 0.006;
-
-/// The minimum size of a record in bytes. `None` if the format does not exist.
-pub(super) fn least_record(format: u8) -> Option<usize> {
-    RECORDS.get(usize::from(format)).copied()
-}
-
-/// The newest point format that a minor version of LAS 1 may have. All earlier formats are accepted
-/// too, because files use some formats before the version that defines them: there are files of
-/// version 1.1 with colours.
-pub(super) const fn newest_format(minor: u8) -> u8 {
-    match minor {
-        0..=2 => 3,
-        3 => 5,
-        _ => 10,
-    }
-}
 
 /// The byte of a point with the direction of the scan mirror and the edge of a flight line, and
 /// their bits.
@@ -103,6 +84,7 @@ pub(super) fn columns(header: &Header) -> Vec<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::las::header::least_record;
 
     #[test]
     fn values_lie_within_the_record_and_do_not_overlap() {

@@ -23,10 +23,8 @@ mod write;
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
 
-pub(crate) use grid::Grid;
-pub use survey::Survey;
-#[cfg(test)]
-pub(crate) use vlr::Record;
+pub(crate) use grid::rounding;
+pub(crate) use survey::lost;
 pub(crate) use write::write_points;
 
 /// Does nothing: without the feature `laz` there is no LAZ decoder.
@@ -38,6 +36,7 @@ use crate::limits::{Bounds, MAX_COLUMNS};
 use crate::records::{Columns, Table, declared_records};
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::survey::Survey;
 use crate::window::Window;
 use header::Header;
 use std::sync::Arc;
@@ -60,10 +59,10 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header) -> Result<Rows, IoError> {
     let records = vlr::read(window, &mut header, bounds.salvage)?;
     let mut columns = layout::columns(&header);
-    let known = layout::least_record(header.format).unwrap_or_default();
+    let known = header::least_record(header.format).unwrap_or_default();
     let (extra, lost) = extra::columns(&records.extra, known, header.record, MAX_COLUMNS.saturating_sub(columns.len()));
     columns.extend(extra);
-    let mut survey = Survey { extra: lost, ..Survey::of(&header, &records) };
+    let mut survey = Survey { extra: lost, ..survey::of(&header, &records) };
     let mut is_damaged = header.is_damaged;
     let (at, bits) = layout::flags(header.format);
     let mut table = Table::new(Columns::new(window, bounds, columns, header.record)?).watching(at, bits);

@@ -1,130 +1,52 @@
-//! What a LAS file says of all its points.
+//! What a LAS file says of its points, and what other files do not keep of that.
 
-use super::grid::Grid;
 use super::header::{Header, NEWEST_MINOR};
 use super::layout::has_waves;
-use super::vlr::{Record, Records};
-use crate::error::IoError;
-use crate::fault::bail;
+use super::vlr::Records;
 use crate::format::Format;
+use crate::survey::{Grid, Survey};
 use crate::warning::{SHOWN, Warning};
-use std::path::Path;
-use std::sync::Arc;
 
-/// What a LAS file says of all its points, so that they are written as they were: the coordinate
-/// reference system, the scale and the offset, the point format.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Survey {
-    /// The records about the system, in order.
-    pub(crate) crs: Vec<Record>,
-    /// The steps of the coordinates, unless files differ in them.
-    pub(crate) grid: Option<Grid>,
-    /// The point format, unless files differ in it.
-    pub(crate) format: Option<u8>,
-    /// The bits of the global encoding.
-    pub(crate) encoding: u16,
-    /// The minor version of the file; 0 of points of several.
-    pub(crate) minor: u8,
-    /// What is not kept: the user and number of records, bytes of each point that no record
-    /// describes, points with the flags of the scan direction or the edge of a flight line.
-    pub(crate) others: Vec<String>,
-    pub(crate) extra: usize,
-    pub(crate) flags: u64,
+/// What a file says of its points, by its header and its records.
+pub(super) fn of(header: &Header, records: &Records) -> Survey {
+    let grid = Some(Grid { scale: header.scale, shift: header.shift });
+    Survey {
+        crs: records.crs.clone(),
+        grid,
+        format: Some(header.format),
+        encoding: header.encoding,
+        minor: header.minor,
+        others: records.others.clone(),
+        ..Survey::default()
+    }
 }
 
-impl Survey {
-    /// As text, for another process.
-    pub fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("numbers and texts")
-    }
-
-    /// What [`Survey::to_text`] is of; `None` of another text.
-    pub fn from_text(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
-
-    /// The coordinate reference system, as [`Scan::crs`](crate::Scan::crs).
-    pub fn crs(&self) -> Option<String> {
-        self.crs_name()
-    }
-
-    pub(super) fn of(header: &Header, records: &Records) -> Self {
-        let grid = Some(Grid { scale: header.scale, shift: header.shift });
-        Self {
-            crs: records.crs.clone(),
-            grid,
-            format: Some(header.format),
-            encoding: header.encoding,
-            minor: header.minor,
-            others: records.others.clone(),
-            ..Self::default()
+/// What a file of a format does not keep of the points.
+pub(crate) fn lost(survey: &Survey, format: Format) -> Option<Warning> {
+    let mut parts = vec![];
+    if format == Format::Las {
+        if (1..NEWEST_MINOR).contains(&survey.minor) || (survey.minor == 0 && survey.format.is_some()) {
+            parts.push(format!("version 1.{} (1.{NEWEST_MINOR} is written)", survey.minor));
         }
+    } else if !survey.crs.is_empty() {
+        let name = survey.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
+        parts.push(format!("the coordinate reference system{name}"));
     }
-
-    /// What holds for the points of two files: they have one system.
-    pub(crate) fn and(self: Arc<Self>, other: &Self, path: &Path, other_path: &Path) -> Result<Arc<Self>, IoError> {
-        if self.crs != other.crs {
-            let tell = |survey: &Self| survey.crs_name().unwrap_or_else(|| "none that is known".into());
-            let mut found = tell(other);
-            if found == tell(&self) {
-                found += ", in other records";
-            }
-            let wanted = format!("that of {}: {}", path.display(), tell(&self));
-            bail!(other_path, InvalidArgument, "coordinate reference system", wanted, found);
-        }
-        Ok(Arc::new(Self {
-            grid: self.grid.filter(|grid| other.grid == Some(*grid)),
-            format: self.format.filter(|format| other.format == Some(*format)),
-            encoding: self.encoding & other.encoding,
-            crs: self.crs.clone(),
-            // What each of the files lost was said of it.
-            ..Self::default()
-        }))
+    if survey.flags > 0 {
+        let points = if survey.flags == 1 { "1 point".into() } else { format!("{} points", survey.flags) };
+        parts.push(format!("scan_direction_flag and edge_of_flight_line ({points} with one set)"));
     }
-
-    /// What a file of a format does not keep of the points.
-    pub(crate) fn lost(&self, format: Format) -> Option<Warning> {
-        let mut parts = vec![];
-        if format == Format::Las {
-            if (1..NEWEST_MINOR).contains(&self.minor) || (self.minor == 0 && self.format.is_some()) {
-                parts.push(format!("version 1.{} (1.{NEWEST_MINOR} is written)", self.minor));
-            }
-        } else if !self.crs.is_empty() {
-            let name = self.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
-            parts.push(format!("the coordinate reference system{name}"));
-        }
-        if self.flags > 0 {
-            let points = if self.flags == 1 { "1 point".into() } else { format!("{} points", self.flags) };
-            parts.push(format!("scan_direction_flag and edge_of_flight_line ({points} with one set)"));
-        }
-        if self.format.is_some_and(has_waves) {
-            parts.push("wave packets".into());
-        }
-        if self.extra > 0 {
-            parts.push(format!("extra bytes that no record describes ({} a point)", self.extra));
-        }
-        if !self.others.is_empty() {
-            let shown = self.others.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = if self.others.len() > SHOWN { ", ..." } else { "" };
-            let word = if self.others.len() == 1 { "record" } else { "records" };
-            parts.push(format!("{} {word} ({shown}{more})", self.others.len()));
-        }
-        (!parts.is_empty()).then_some(Warning::NotKept { parts })
+    if survey.format.is_some_and(has_waves) {
+        parts.push("wave packets".into());
     }
-
-    /// The name of the system in WKT, or the EPSG code of the `GeoTIFF` keys.
-    pub(crate) fn crs_name(&self) -> Option<String> {
-        let wkt = self.crs.iter().find(|record| record.id == Record::WKT).and_then(|record| {
-            let text = String::from_utf8_lossy(&record.data);
-            text.split('"').nth(1).map(str::to_owned)
-        });
-        wkt.or_else(|| {
-            let keys = &self.crs.iter().find(|record| record.id == Record::KEYS)?.data;
-            let keys = keys.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect::<Vec<_>>();
-            let key = |id| keys.get(4..)?.as_chunks::<4>().0.iter().find(|k| k[0] == id && k[1] == 0).map(|k| k[3]);
-            // Projected, else geographic; 32767 is one of the user's own.
-            let code = key(3072).or_else(|| key(2048)).filter(|&code| code != 32_767)?;
-            Some(format!("EPSG:{code}"))
-        })
+    if survey.extra > 0 {
+        parts.push(format!("extra bytes that no record describes ({} a point)", survey.extra));
     }
+    if !survey.others.is_empty() {
+        let shown = survey.others.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if survey.others.len() > SHOWN { ", ..." } else { "" };
+        let word = if survey.others.len() == 1 { "record" } else { "records" };
+        parts.push(format!("{} {word} ({shown}{more})", survey.others.len()));
+    }
+    (!parts.is_empty()).then_some(Warning::NotKept { parts })
 }

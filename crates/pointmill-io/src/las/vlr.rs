@@ -6,6 +6,7 @@ use super::header::{EVLR_HEAD, Header, POINTS_THERE, VLR_HEAD};
 use crate::bytes::{u16_at, u64_at};
 use crate::error::{IoError, POINTS_BEFORE};
 use crate::fault::{bail, fault};
+use crate::survey::Record;
 use crate::window::Window;
 
 /// User id and record id of the record that describes the compression of the points.
@@ -19,30 +20,6 @@ const OCTREE_PAGES: (&[u8], u16) = (b"copc", 1000);
 
 /// The user id of records about the coordinate reference system.
 pub(super) const CRS: &[u8] = b"LASF_Projection";
-
-/// A record about the coordinate reference system.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Record {
-    /// The record id.
-    pub(crate) id: u16,
-    pub(crate) data: Vec<u8>,
-}
-
-impl Record {
-    /// Record ids: the text of the system, and the keys of `GeoTIFF`.
-    pub(crate) const WKT: u16 = 2112;
-    pub(crate) const KEYS: u16 = 34735;
-
-    /// Whether the head of a record, extended or not, is of one about the system.
-    fn is_crs(head: &[u8]) -> bool {
-        head[2..18].strip_prefix(CRS).is_some_and(|rest| rest[0] == 0)
-    }
-
-    /// The record of a head with its data.
-    fn new(head: &[u8]) -> Self {
-        Self { id: u16_at(head, 18), data: vec![] }
-    }
-}
 
 /// The data of the records that are read.
 #[derive(Debug, Default)]
@@ -81,7 +58,7 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         let (about_packing, about_octree) = (kind == PACKING, kind == OCTREE);
         let (about_extra, is_ours) = (kind == extra::RECORD, about_packing || about_octree || kind == OCTREE_PAGES);
         let named = name(head);
-        let crs = Record::is_crs(head).then(|| Record::new(head));
+        let crs = is_crs(head).then(|| Record { id: u16_at(head, 18), data: vec![] });
         let length = u16_at(head, 20);
         let room = room - VLR_HEAD as u64;
         if u64::from(length) > room {
@@ -121,6 +98,11 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         bail!(window, Truncated, "offset to point data", wanted, header.offset);
     }
     Ok(records)
+}
+
+/// Whether the head of a record, extended or not, is of one about the coordinate reference system.
+fn is_crs(head: &[u8]) -> bool {
+    head[2..18].strip_prefix(CRS).is_some_and(|rest| rest[0] == 0)
 }
 
 /// The user of a record and its number, from its head.

@@ -1,11 +1,10 @@
 //! Writes LAS 1.4 and, with the feature `laz`, compressed LAS (LAZ).
 
 use super::extra;
-use super::grid::{Grid, coordinate};
-use super::header::{Header, LEAST_1_4, MAGIC, VLR_HEAD};
-use super::layout::{MAX_EXTRA, columns, least_record};
-use super::survey::Survey;
-use super::vlr::{CRS, Record};
+use super::grid::coordinate;
+use super::header::{Header, LEAST_1_4, MAGIC, VLR_HEAD, least_record};
+use super::layout::{MAX_EXTRA, columns};
+use super::vlr::CRS;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::files::Place;
@@ -14,6 +13,7 @@ use crate::format::Format;
 use crate::named_points::{Column, Long, NamedPoints};
 use crate::names;
 use crate::records::{Coding, Entry};
+use crate::survey::{Grid, Record, Survey};
 use crate::values::whole_range;
 use pointmill_core::array::Dtype;
 use std::fs::File;

@@ -2,13 +2,13 @@
 
 use super::chunk::unpack;
 use super::held::cost;
-use super::record::{File, Head, Record, inner, op, parse};
+use super::record::{File, Head, MessageIndexEntry, Record, inner, op, parse};
 use super::wire::Encoding;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
 use crate::fault::{bail, fault};
-use crate::format::not_read;
 use crate::limits::Limits;
 use crate::source::{ReadSeek, Source};
+use crate::unread::not_read;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -54,28 +54,6 @@ impl Topic {
             _ => (self.first_ns.min(time), self.last_ns.max(time)),
         };
         self.count += 1;
-    }
-}
-
-/// Where a message lies. Ordered by time, then as in the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MessageIndexEntry {
-    pub(super) log_time_ns: u64,
-    /// Where its chunk starts; 0 for a message outside of chunks.
-    pub(super) chunk: u64,
-    /// Where its record starts, in the content of its chunk or in the file.
-    pub(super) at: u64,
-    /// Bytes up to the next message of the topic in its chunk; the largest number where there is
-    /// none.
-    pub(super) room: u32,
-    /// Messages of the topic in its chunk, at most the largest number.
-    pub(super) together: u16,
-    pub(super) channel: u16,
-}
-
-impl MessageIndexEntry {
-    const fn new(log_time_ns: u64, chunk: u64, at: u64, channel: u16) -> Self {
-        Self { log_time_ns, chunk, at, channel, room: u32::MAX, together: 1 }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::chunk::unpack;
 use super::held::Held;
-use super::index::MessageIndexEntry;
-use super::record::{File, Record, inner, parse};
+use super::record::{File, MessageIndexEntry, Record, inner, parse};
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::limits::Limits;

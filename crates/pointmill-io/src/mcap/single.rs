@@ -9,7 +9,6 @@ use super::record::MAGIC;
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::limits::Bounds;
-use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::ReadSeek;
 use crate::warning::Warning;
@@ -19,19 +18,14 @@ use std::path::Path;
 pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the only cloud of a bag.
-pub(crate) fn read_rows(
-    path: &Path,
-    reader: &mut dyn ReadSeek,
-    bounds: &Bounds,
-    options: &ReadOptions,
-) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
     let Index { topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
     let clouds: Vec<(&Topic, _)> = topics
         .iter()
-        .filter(|topic| options.topic.as_ref().is_none_or(|name| topic.name == *name))
+        .filter(|topic| bounds.topic.as_ref().is_none_or(|name| topic.name == *name))
         .filter_map(|topic| Some((topic, topic.cloud_encoding()?)))
         .collect();
     let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();

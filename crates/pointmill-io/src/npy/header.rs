@@ -7,6 +7,7 @@
 
 use super::dtype::from_descr;
 use super::record::Record;
+use super::text::Text;
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::source::Source;
@@ -17,9 +18,6 @@ pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The longest header text read. Numpy itself refuses longer ones unless told otherwise.
 const MAX_TEXT: usize = 10_000;
-
-/// The most axes that numpy has.
-pub(crate) const MAX_AXES: usize = 64;
 
 /// What a header says, checked as far as it can be without the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +79,7 @@ impl Header {
             let [wanted, found] = [length, got].map(|n| format!("{n} bytes"));
             bail!(source, Truncated, "header", wanted, found);
         }
-        Text { bytes: &text, at: 0 }.header(source)
+        parse(Text::new(&text), source)
     }
 
     /// The bytes of a header with which the data starts at a multiple of 64, as numpy writes it.
@@ -107,160 +105,61 @@ enum Descr {
     Record(Record),
 }
 
-/// The text of a header and how far it is read.
-pub(super) struct Text<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order, each once,
+/// then blanks.
+fn parse(mut text: Text<'_>, source: &Source<'_>) -> Result<Header, IoError> {
+    let (mut dtype, mut fortran, mut shape) = (None, None, None);
+    text.expect(source, b'{', "header")?;
+    while !text.eat(b'}') {
+        let key = text.quoted(source, "header key")?;
+        text.expect(source, b':', "header")?;
+        let again = match key {
+            b"descr" => dtype.replace(descr(&mut text, source)?).is_some(),
+            b"fortran_order" => fortran.replace(text.boolean(source)?).is_some(),
+            b"shape" => shape.replace(text.shape(source)?).is_some(),
+            _ => {
+                bail!(source, BadHeader, "header key", "descr, fortran_order or shape", excerpt(key));
+            }
+        };
+        if again {
+            bail!(source, BadHeader, "header key", "each key once", ("{} again", excerpt(key)));
+        }
+        if !text.eat(b',') {
+            text.expect(source, b'}', "header")?;
+            break;
+        }
+    }
+    text.end(source)?;
+    let missing = |key| fault!(source, MissingField, "header", "the key `{key}`", "none");
+    let (record, (dtype, big_endian)) = match dtype.ok_or_else(|| missing("descr"))? {
+        Descr::One(dtype, big_endian) => (None, (dtype, big_endian)),
+        Descr::Record(record) => (Some(record), (Dtype::U8, false)),
+    };
+    let each = record.as_ref().map_or(dtype.bytes(), |record| record.bytes);
+    let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
+    let shape = shape.ok_or_else(|| missing("shape"))?;
+    let fits = |&n: &usize| n.checked_mul(each).is_some_and(|bytes| i64::try_from(bytes).is_ok());
+    let count = num_values(&shape)
+        .filter(fits)
+        .ok_or_else(|| fault!(source, LimitExceeded, "shape", "less than 2^63 bytes", "{shape:?} of {each} bytes"))?;
+    Ok(Header { record, dtype, big_endian, fortran, shape, count })
 }
 
-impl<'a> Text<'a> {
-    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order, each once,
-    /// then blanks.
-    fn header(mut self, source: &Source<'_>) -> Result<Header, IoError> {
-        let (mut dtype, mut fortran, mut shape) = (None, None, None);
-        self.expect(source, b'{', "header")?;
-        while !self.eat(b'}') {
-            let key = self.quoted(source, "header key")?;
-            self.expect(source, b':', "header")?;
-            let again = match key {
-                b"descr" => dtype.replace(self.descr(source)?).is_some(),
-                b"fortran_order" => fortran.replace(self.boolean(source)?).is_some(),
-                b"shape" => shape.replace(self.shape(source)?).is_some(),
-                _ => {
-                    bail!(source, BadHeader, "header key", "descr, fortran_order or shape", excerpt(key));
-                }
-            };
-            if again {
-                bail!(source, BadHeader, "header key", "each key once", ("{} again", excerpt(key)));
-            }
-            if !self.eat(b',') {
-                self.expect(source, b'}', "header")?;
-                break;
-            }
-        }
-        self.blanks();
-        if self.at < self.bytes.len() {
-            return Err(self.bad(source, "header", "its end"));
-        }
-        let missing = |key| fault!(source, MissingField, "header", "the key `{key}`", "none");
-        let (record, (dtype, big_endian)) = match dtype.ok_or_else(|| missing("descr"))? {
-            Descr::One(dtype, big_endian) => (None, (dtype, big_endian)),
-            Descr::Record(record) => (Some(record), (Dtype::U8, false)),
-        };
-        let each = record.as_ref().map_or(dtype.bytes(), |record| record.bytes);
-        let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
-        let shape = shape.ok_or_else(|| missing("shape"))?;
-        let fits = |&n: &usize| n.checked_mul(each).is_some_and(|bytes| i64::try_from(bytes).is_ok());
-        let count = num_values(&shape).filter(fits).ok_or_else(|| {
-            fault!(source, LimitExceeded, "shape", "less than 2^63 bytes", "{shape:?} of {each} bytes")
-        })?;
-        Ok(Header { record, dtype, big_endian, fortran, shape, count })
+fn descr(text: &mut Text<'_>, source: &Source<'_>) -> Result<Descr, IoError> {
+    if text.is_next(b'[') {
+        return Ok(Descr::Record(Record::read(text, source)?));
     }
-
-    fn descr(&mut self, source: &Source<'_>) -> Result<Descr, IoError> {
-        self.blanks();
-        if self.bytes[self.at..].starts_with(b"[") {
-            return Ok(Descr::Record(Record::read(self, source)?));
-        }
-        let text = self.quoted(source, "descr")?;
-        let dtype = str::from_utf8(text).ok().and_then(from_descr);
-        dtype.map(|(dtype, big_endian)| Descr::One(dtype, big_endian)).ok_or_else(|| {
-            fault!(source, UnsupportedFormat, "descr", "a bool, integer or float type such as '<f4'", excerpt(text))
-        })
-    }
-
-    fn boolean(&mut self, source: &Source<'_>) -> Result<bool, IoError> {
-        self.blanks();
-        for (word, value) in [("True", true), ("False", false)] {
-            if self.bytes[self.at..].starts_with(word.as_bytes()) {
-                self.at += word.len();
-                return Ok(value);
-            }
-        }
-        Err(self.bad(source, "fortran_order", "True or False"))
-    }
-
-    pub(super) fn shape(&mut self, source: &Source<'_>) -> Result<Vec<usize>, IoError> {
-        let mut shape = Vec::new();
-        self.expect(source, b'(', "shape")?;
-        while !self.eat(b')') {
-            let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
-            let number = str::from_utf8(&self.bytes[self.at..self.at + digits]).ok().and_then(|d| d.parse().ok());
-            // Files of Python 2 have an L behind a long number.
-            shape.push(number.ok_or_else(|| self.bad(source, "shape", "lengths from 0 to 2^64 - 1"))?);
-            self.at += digits;
-            self.eat(b'L');
-            if !self.eat(b',') {
-                self.expect(source, b')', "shape")?;
-                break;
-            }
-        }
-        if shape.len() > MAX_AXES {
-            let [wanted, found] = [MAX_AXES, shape.len()].map(|n| format!("{n} axes"));
-            bail!(source, LimitExceeded, "shape", "at most {wanted}", found);
-        }
-        Ok(shape)
-    }
-
-    /// The shape of a field: one number, or several in brackets.
-    pub(super) fn shape_or_none(&mut self, source: &Source<'_>) -> Result<Vec<usize>, IoError> {
-        self.blanks();
-        if self.bytes.get(self.at).is_some_and(|b| *b == b'(') {
-            return self.shape(source);
-        }
-        if self.bytes.get(self.at).is_some_and(|b| *b == b')') {
-            return Ok(vec![]);
-        }
-        let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
-        let number = str::from_utf8(&self.bytes[self.at..self.at + digits]).ok().and_then(|d| d.parse().ok());
-        self.at += digits;
-        number.map(|n| vec![n]).ok_or_else(|| self.bad(source, "descr", "a shape"))
-    }
-
-    /// The inside of a string literal. One with an escape is none of ours.
-    pub(super) fn quoted(&mut self, source: &Source<'_>, field: &str) -> Result<&'a [u8], IoError> {
-        self.blanks();
-        let rest = &self.bytes[self.at..];
-        let inside = match rest {
-            [quote @ (b'\'' | b'"'), inside @ ..] => {
-                inside.iter().position(|b| b == quote).map(|end| &inside[..end]).filter(|text| !text.contains(&b'\\'))
-            }
-            _ => None,
-        };
-        let inside = inside.ok_or_else(|| self.bad(source, field, "a string"))?;
-        self.at += inside.len() + 2;
-        Ok(inside)
-    }
-
-    fn blanks(&mut self) {
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
-            self.at += 1;
-        }
-    }
-
-    /// Steps over `byte` and the blanks around it, if it comes next.
-    pub(super) fn eat(&mut self, byte: u8) -> bool {
-        self.blanks();
-        let there = self.bytes.get(self.at) == Some(&byte);
-        if there {
-            self.at += 1;
-            self.blanks();
-        }
-        there
-    }
-
-    pub(super) fn expect(&mut self, source: &Source<'_>, byte: u8, field: &str) -> Result<(), IoError> {
-        if self.eat(byte) { Ok(()) } else { Err(self.bad(source, field, &format!("`{}`", byte as char))) }
-    }
-
-    pub(super) fn bad(&self, source: &Source<'_>, field: &str, wanted: &str) -> IoError {
-        fault!(source, BadHeader, field, wanted, excerpt(&self.bytes[self.at..]))
-    }
+    let kind = text.quoted(source, "descr")?;
+    let dtype = str::from_utf8(kind).ok().and_then(from_descr);
+    dtype.map(|(dtype, big_endian)| Descr::One(dtype, big_endian)).ok_or_else(|| {
+        fault!(source, UnsupportedFormat, "descr", "a bool, integer or float type such as '<f4'", excerpt(kind))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::npy::MAX_AXES;
     use std::path::Path;
 
     fn parse(text: &str) -> Result<Header, IoError> {

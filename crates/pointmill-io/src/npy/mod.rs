@@ -3,8 +3,10 @@
 mod dtype;
 mod header;
 mod record;
+mod text;
 
-pub(crate) use header::{Header, MAX_AXES};
+pub(crate) use header::Header;
+pub(crate) use text::MAX_AXES;
 
 use crate::array::{Array, ArrayData, check_shape};
 use crate::column_guess::USUAL_COLUMNS;

@@ -1,7 +1,7 @@
 //! Structured types of numpy: elements with named fields.
 
 use super::dtype::{bytes_of_other, from_descr};
-use super::header::Text;
+use super::text::Text;
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::records::{LONGEST_NAME, MAX_RECORD};

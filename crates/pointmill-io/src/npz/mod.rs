@@ -14,7 +14,6 @@ use crate::limits::{Bounds, Limits};
 use crate::memory::refused;
 use crate::named_points::NamedPoints;
 use crate::npy;
-use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::ReadSeek;
 use archive::Archive;
@@ -292,12 +291,7 @@ fn with_arrays<T>(
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, with `xyz_f64`
 /// and `origin` beside it.
-pub(crate) fn read_rows(
-    path: &Path,
-    reader: &mut dyn ReadSeek,
-    bounds: &Bounds,
-    _: &ReadOptions,
-) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut archive = Archive::open(path, reader, &bounds.limits)?;
     let names = archive.names()?;
     let [exact, origin] = [XYZ_F64, ORIGIN].map(|wanted| names.iter().find(|(_, name)| name == wanted).cloned());

@@ -2,8 +2,8 @@
 
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
+use crate::field::PADDING;
 use crate::field::XYZ;
-use crate::names::PADDING;
 use crate::records::{MAX_RECORD, bad_line, name, whole_number};
 use crate::values::whole_type;
 use crate::warning::Warning;

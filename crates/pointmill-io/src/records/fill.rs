@@ -2,8 +2,8 @@
 
 use super::columns::{Coding, Entry, Watch};
 use crate::threads::take_first;
-use crate::values::Raw;
-use crate::wide_column::{FAR, change, is_long, less, rest_of};
+use crate::values::{FAR, Raw, change};
+use crate::wide_column::{is_long, less, rest_of};
 use pointmill_core::array::Dtype;
 use pointmill_core::half::f32_from_f16_bits;
 use std::ops::Range;

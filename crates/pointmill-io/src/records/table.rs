@@ -245,7 +245,7 @@ impl Table {
     /// Leaves out some parts of so many rows each; `wrong` has their places, in order.
     #[cfg(feature = "laz")]
     pub(crate) fn leave_out(&mut self, rows: &[usize], wrong: &[usize]) {
-        use crate::rows::retain_rows;
+        use crate::memory::retain_rows;
         use std::iter;
         if wrong.is_empty() {
             return;

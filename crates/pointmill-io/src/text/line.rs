@@ -62,13 +62,6 @@ pub(super) fn complete(line: &[u8], separator: Separator, width: usize, parts: &
     }
 }
 
-/// Whether a word is a number, as `1.5`, `-2e3`, `nan` and `inf` are, or is meant to be one, as
-/// `1,5` is.
-pub(crate) fn is_number(word: &[u8]) -> bool {
-    let parsed = str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok());
-    parsed || (word.iter().any(u8::is_ascii_digit) && word.iter().all(|b| b.is_ascii_digit() || b"+-.,eE".contains(b)))
-}
-
 /// Whether a line has a line end of old editors in it.
 pub(super) fn lone_return(line: &[u8]) -> bool {
     memchr::memchr(b'\r', line.trim_ascii_end()).is_some()
@@ -105,8 +98,5 @@ mod tests {
         assert_eq!(parts("1,,3,"), (comma, vec!["1", "", "3"]));
         assert_eq!(parts("1,5;2,5;3,5"), (semicolon, vec!["1,5", "2,5", "3,5"]));
         assert_eq!(parts("1,5 2,5 3,5"), (Separator::Blanks, vec!["1,5", "2,5", "3,5"]));
-        for (word, number) in [("1,5", true), ("-1e3", true), ("nan", true), ("2d", false), ("e", false), ("", false)] {
-            assert_eq!(is_number(word.as_bytes()), number, "{word}");
-        }
     }
 }

@@ -7,7 +7,6 @@ mod ptx;
 mod read;
 mod write;
 
-pub(crate) use line::is_number;
 pub(crate) use ptx::{is_ptx, read_rows as read_ptx};
 pub(crate) use read::read_rows;
 pub(crate) use write::{write_csv, write_xyz};

@@ -1,11 +1,12 @@
 //! From lines of text to rows.
 
-use super::line::{Separator, complete, decimal_comma, is_comment, is_number, lone_return};
+use super::line::{Separator, complete, decimal_comma, is_comment, lone_return};
 use super::many;
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::field::XYZ;
 use crate::limits::Bounds;
+use crate::names;
 use crate::records::{Columns, Entry, LONGEST_NAME, Table, name};
 use crate::rows::Rows;
 use crate::source::Source;
@@ -206,7 +207,7 @@ fn names_of(line: &[u8], separator: Separator, parts: &mut Vec<Range<usize>>) ->
     let word = |part: &Range<usize>| {
         let word = &line[part.clone()];
         let name = unquoted(word);
-        let is_name = !is_number(word) && name.len() <= LONGEST_NAME;
+        let is_name = !names::is_number(word) && name.len() <= LONGEST_NAME;
         is_name.then(|| String::from_utf8_lossy(name).into_owned())
     };
     parts.iter().map(word).collect()

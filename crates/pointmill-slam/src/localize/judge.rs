@@ -2,12 +2,11 @@
 
 use super::fix::{Candidate, Evidence, Rejection};
 use super::map::Near;
-use super::params::LocalizerParams;
+use super::params::{LocalizerParams, greatest_term};
 use super::scan::Scan;
 use pointmill::ndt::{NdtAlignParams, NdtRegistration};
 use pointmill::registration::Status;
 use pointmill::{Pose, Result, Rows};
-use pointmill_core::ndt::NdtScore;
 
 /// A cell explains a point whose term is at least this part of the greatest there is.
 const EXPLAINS: f64 = 0.4;
@@ -16,13 +15,6 @@ const FEWEST_ABOVE: usize = 20;
 /// The share of the points that the map covers, of those that are judged: with less there is too
 /// little to judge.
 const LEAST_COVERED: f64 = 0.2;
-/// Edge in metres of the cells for which likelihoods are given.
-pub(super) const USUAL_UNIT: f64 = 2.0;
-
-/// The greatest term of cells of so many metres.
-pub(super) fn greatest_term(unit: f64) -> f64 {
-    -NdtScore::new(unit).d1
-}
 
 /// Aligns a scan from some guesses. An alignment that made all its steps goes on once more; if that
 /// moves it by less than `epsilon`, it has arrived.

@@ -1,10 +1,18 @@
 //! Parameters of localization, and their checks.
 
-use super::judge::{USUAL_UNIT, greatest_term};
 use crate::sampling::Sampling;
 use pointmill::ndt::NdtAlignParams;
 use pointmill::{Argument, Error, Result};
 use pointmill_core::names;
+use pointmill_core::ndt::NdtScore;
+
+/// Edge in metres of the cells for which likelihoods are given.
+const USUAL_UNIT: f64 = 2.0;
+
+/// The greatest term of cells of so many metres.
+pub(super) fn greatest_term(unit: f64) -> f64 {
+    -NdtScore::new(unit).d1
+}
 
 /// How the uncertainty of a fix is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

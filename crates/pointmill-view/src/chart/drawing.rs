@@ -1,7 +1,7 @@
 //! Lines, dots and words that become an SVG or an image.
 
+use crate::layout::FRAME;
 use crate::line::{Pen, line};
-use crate::sheet::FRAME;
 use crate::{BACKGROUND, Image};
 use std::fmt::Write;
 

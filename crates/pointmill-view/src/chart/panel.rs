@@ -3,7 +3,7 @@
 use super::axis::{LogAxis, step, told};
 use super::drawing::{Anchor, Drawing, PANEL};
 use crate::caption::shortened;
-use crate::sheet::{FAINT, INK};
+use crate::layout::{FAINT, INK};
 
 const GRID: [u8; 3] = [44, 52, 66];
 /// Room for the numbers left of the lines, the title above, the numbers below.

@@ -7,10 +7,10 @@ pub use iteration::IcpIteration;
 pub use plot::{IcpSeries, icp_plot};
 
 use crate::framing::{ABOVE, at_an_angle, fitted, spans, sweep_reach};
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::ndt::across;
 use crate::quantiles::quantiles;
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 use pointmill_core::Pose;
 
 type V3 = [f64; 3];

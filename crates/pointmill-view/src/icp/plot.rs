@@ -3,7 +3,7 @@
 use crate::MAX_SIDE;
 use crate::caption::{digits, shortened};
 use crate::chart::{Drawing, Panel, Plot, Series, draw};
-use crate::sheet::INK;
+use crate::layout::INK;
 
 const SIZE: [u32; 2] = [1280, 560];
 const MARGIN: f64 = 10.0;

@@ -3,9 +3,9 @@
 use super::colour::{Facing, OTHER, WALL};
 use super::{NdtEllipsoids, closeup};
 use crate::framing::{ABOVE, fitted};
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::quantiles::quantiles;
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 
 type V3 = [f64; 3];
 

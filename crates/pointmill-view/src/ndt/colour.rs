@@ -2,7 +2,7 @@
 
 use crate::Image;
 use crate::colour::scaled;
-use crate::sheet::{FAINT, entry};
+use crate::layout::{FAINT, entry};
 use pointmill_core::eigen::eigen;
 
 type V3 = [f64; 3];

@@ -2,8 +2,8 @@
 
 use super::NdtEllipsoids;
 use crate::framing::{ABOVE, fitted, spans};
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 use pointmill_core::eigen::eigen;
 
 type V3 = [f64; 3];

@@ -3,8 +3,8 @@
 use super::colour::{Facing, OTHER, WALL};
 use super::{NdtEllipsoids, across};
 use crate::framing::fitted;
+use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::scene::{Layer, Paint, Scene};
-use crate::sheet::{Panel, STILL, Sheet, areas};
 
 type V3 = [f64; 3];
 

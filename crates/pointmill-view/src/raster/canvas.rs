@@ -2,6 +2,7 @@
 
 use crate::Image;
 use crate::camera::Projected;
+use crate::line::span;
 
 /// An image with the depth of what is drawn at each pixel.
 #[derive(Debug)]
@@ -56,18 +57,11 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Pixels whose middle is in `from..to`, cut to the image's `side`.
-    pub(crate) fn span(from: f64, to: f64, side: u32) -> std::ops::Range<u32> {
-        let side = f64::from(side);
-        let (a, b) = ((from - 0.5).ceil().clamp(0.0, side), (to - 0.5).ceil().clamp(0.0, side));
-        a as u32..b as u32
-    }
-
     /// A square of `size` pixels around a point.
     pub(crate) fn square(&mut self, at: Projected, size: f64, colour: [u8; 3]) {
         let half = size / 2.0;
-        for y in Self::span(at.y - half, at.y + half, self.image.height()) {
-            for x in Self::span(at.x - half, at.x + half, self.image.width()) {
+        for y in span(at.y - half, at.y + half, self.image.height()) {
+            for x in span(at.x - half, at.x + half, self.image.width()) {
                 self.plot(x, y, at.depth as f32, colour);
             }
         }
@@ -75,8 +69,8 @@ impl<'a> Canvas<'a> {
 
     /// A square of `size` pixels around a point, over what is there.
     pub(crate) fn cover(&mut self, at: Projected, size: f64, colour: [u8; 3]) {
-        for y in Self::span(at.y - size / 2.0, at.y + size / 2.0, self.image.height()) {
-            for x in Self::span(at.x - size / 2.0, at.x + size / 2.0, self.image.width()) {
+        for y in span(at.y - size / 2.0, at.y + size / 2.0, self.image.height()) {
+            for x in span(at.x - size / 2.0, at.x + size / 2.0, self.image.width()) {
                 self.image.set(x, y, colour);
             }
         }
@@ -95,8 +89,8 @@ impl<'a> Canvas<'a> {
         if !area.is_finite() || area.abs() < 1e-12 {
             return;
         }
-        let rows = Self::span(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y), self.image.height());
-        let columns = Self::span(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x), self.image.width());
+        let rows = span(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y), self.image.height());
+        let columns = span(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x), self.image.width());
         for y in rows {
             for x in columns.clone() {
                 let (px, py) = (f64::from(x) + 0.5, f64::from(y) + 0.5);

@@ -1,8 +1,8 @@
 //! Ellipsoids as ellipses of the image.
 
-use super::Canvas;
 use crate::Image;
 use crate::camera::{Projected, View, dot};
+use crate::line::span;
 
 type V3 = [f64; 3];
 
@@ -56,11 +56,11 @@ impl Ellipse {
     pub(super) fn draw(&self, image: &mut Image, colour: [u8; 3], outline: f64) {
         let [a, b, c] = self.matrix;
         let det = a * c - b * b;
-        for y in Canvas::span(self.at.y - c.sqrt(), self.at.y + c.sqrt(), image.height()) {
+        for y in span(self.at.y - c.sqrt(), self.at.y + c.sqrt(), image.height()) {
             let dy = f64::from(y) + 0.5 - self.at.y;
             // Where the row's line cuts the ellipse.
             let root = (det * (c - dy * dy)).max(0.0).sqrt();
-            for x in Canvas::span(self.at.x + (b * dy - root) / c, self.at.x + (b * dy + root) / c, image.width()) {
+            for x in span(self.at.x + (b * dy - root) / c, self.at.x + (b * dy + root) / c, image.width()) {
                 let dx = f64::from(x) + 0.5 - self.at.x;
                 // The distance from the centre, 1 on the outline, and how fast it grows a pixel.
                 let (u, v) = ((c * dx - b * dy) / det, (a * dy - b * dx) / det);

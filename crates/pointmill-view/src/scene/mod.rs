@@ -8,8 +8,8 @@ pub use layer::Layer;
 pub(crate) use layer::{GREY, Shape};
 pub(crate) use rows::kept;
 
+use crate::layout::Sheet;
 use crate::quantiles::quantiles;
-use crate::sheet::Sheet;
 use serde::Serialize;
 
 /// The share of the points that may lie outside of the first view, and of heights outside of the

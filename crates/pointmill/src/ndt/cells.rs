@@ -23,50 +23,55 @@ macro_rules! each_array {
 }
 pub(super) use each_array;
 
-/// The cells of sums.
-pub(super) fn finish(moments: &NdtMoments, params: &NdtParams) -> Result<NdtCells> {
-    let stats_params = params.check()?;
-    let lattice = moments.lattice();
-    let stat_of =
-        |m: &Moments| (m.count >= params.min_points).then(|| CellStats::new(m, lattice, &stats_params)).flatten();
-    let mut stats = Vec::new();
-    memory::resize_with(&mut stats, moments.len(), || None)?;
-    on_threads(|| {
-        let each = stats.par_iter_mut().zip(moments.sums()).with_min_len(par::grain(1024));
-        each.for_each(|(stats, (_, m))| {
-            par::check();
-            *stats = stat_of(m);
+impl NdtMoments {
+    /// The cells as normal distributions.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn finish(&self, params: &NdtParams) -> Result<NdtCells> {
+        let stats_params = params.check()?;
+        let lattice = self.lattice();
+        let stat_of =
+            |m: &Moments| (m.count >= params.min_points).then(|| CellStats::new(m, lattice, &stats_params)).flatten();
+        let mut stats = Vec::new();
+        memory::resize_with(&mut stats, self.len(), || None)?;
+        on_threads(|| {
+            let each = stats.par_iter_mut().zip(self.sums()).with_min_len(par::grain(1024));
+            each.for_each(|(stats, (_, m))| {
+                par::check();
+                *stats = stat_of(m);
+            });
         });
-    });
-    let mut cells = NdtCells::default();
-    room(&mut cells, stats.iter().flatten().count())?;
-    let report = &mut cells.report;
-    report.points = moments.points();
-    report.non_finite = moments.non_finite();
-    report.cells = moments.len();
-    for ((key, moments), stats) in moments.sums().iter().zip(stats) {
-        let Some(stats) = stats else {
-            if moments.count < params.min_points {
-                report.sparse += 1;
-            } else {
-                report.degenerate += 1;
-            }
-            continue;
-        };
-        let cell = cell_of(*key);
-        let center = lattice.center(cell);
-        report.voxels += 1;
-        report.clamped += usize::from(stats.clamped);
-        cells.coords.push(cell);
-        cells.counts.push(moments.count);
-        cells.mean_local.push(stats.mean_local);
-        cells.mean.push(std::array::from_fn(|i| center[i] + stats.mean_local[i]));
-        cells.covariance.push(stats.covariance);
-        cells.inverse.push(stats.inverse);
-        cells.eigenvalues.push(stats.eigenvalues);
-        cells.normal.push(stats.normal);
+        let mut cells = NdtCells::default();
+        room(&mut cells, stats.iter().flatten().count())?;
+        let report = &mut cells.report;
+        report.points = self.points();
+        report.non_finite = self.non_finite();
+        report.cells = self.len();
+        for ((key, moments), stats) in self.sums().iter().zip(stats) {
+            let Some(stats) = stats else {
+                if moments.count < params.min_points {
+                    report.sparse += 1;
+                } else {
+                    report.degenerate += 1;
+                }
+                continue;
+            };
+            let cell = cell_of(*key);
+            let center = lattice.center(cell);
+            report.voxels += 1;
+            report.clamped += usize::from(stats.clamped);
+            cells.coords.push(cell);
+            cells.counts.push(moments.count);
+            cells.mean_local.push(stats.mean_local);
+            cells.mean.push(std::array::from_fn(|i| center[i] + stats.mean_local[i]));
+            cells.covariance.push(stats.covariance);
+            cells.inverse.push(stats.inverse);
+            cells.eigenvalues.push(stats.eigenvalues);
+            cells.normal.push(stats.normal);
+        }
+        Ok(cells)
     }
-    Ok(cells)
 }
 
 /// A copy of cells.

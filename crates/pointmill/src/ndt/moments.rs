@@ -1,7 +1,6 @@
 //! Sums over the points of each cell: they can be added up and taken away again.
 
 use super::cpu::sum::{self, Sums};
-use super::{NdtCells, NdtParams, cells};
 use crate::device::on_threads;
 use crate::rows::check_origin;
 use crate::{Argument, Error, Result, Rows, ensure, memory};
@@ -129,14 +128,6 @@ impl NdtMoments {
         self.points -= part.points;
         self.non_finite -= part.non_finite;
         Ok(())
-    }
-
-    /// The cells as normal distributions.
-    ///
-    /// # Errors
-    /// Parameters out of range.
-    pub fn finish(&self, params: &NdtParams) -> Result<NdtCells> {
-        cells::finish(self, params)
     }
 
     /// The lattice of the cells.

@@ -30,6 +30,7 @@ mod gpu;
 mod inside;
 mod params;
 mod query;
+mod report;
 mod result;
 mod scene;
 #[cfg(test)]
@@ -39,7 +40,8 @@ pub use arrays::{RoiArray, RoiArrays};
 pub use inside::{BoxListArray, BoxLists, PointsInBoxes};
 pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
 pub use query::{BoxArrays, BoxFound, BoxQuery, BoxReport};
-pub use result::{Report, RoiPooled};
+pub use report::Report;
+pub use result::RoiPooled;
 pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 
 use crate::arrays::{AnyBuffer, ArraySpec, Arrays};

@@ -19,13 +19,15 @@ mod arrays;
 mod cpu;
 mod gpu;
 mod params;
+mod report;
 mod result;
 #[cfg(test)]
 mod tests;
 
 pub use arrays::{VoxelArray, VoxelArrays};
 pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
-pub use result::{Report, Voxels};
+pub use report::Report;
+pub use result::Voxels;
 
 use crate::arrays::{ArraySpec, Arrays};
 use crate::device::{Buffer, Device, Side, Stream};

@@ -3,8 +3,8 @@
 use crate::bytes::{u16_at, u32_at};
 use crate::error::IoError;
 use crate::fault::{Within, bail, fault};
-use crate::las::header::Header;
-use crate::las::layout::{MAX_EXTRA, least_record};
+use crate::las::header::{Header, least_record};
+use crate::las::layout::MAX_EXTRA;
 use crate::window::Window;
 use laz::{LazItem, LazVlr};
 

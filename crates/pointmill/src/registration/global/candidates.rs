@@ -1,5 +1,6 @@
 //! Poses that many matches agree on.
 
+use super::types::Limits;
 use super::{cpu, gpu};
 use crate::{Result, Stream};
 use pointmill_core::registration::Match;
@@ -10,17 +11,6 @@ use pointmill_core::rigid::{Rigid, subtract};
 pub(super) const MOST: usize = 24;
 /// Most seeds that poses are made of.
 const SEEDS: usize = 1000;
-
-/// Lengths in metres.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Most that the distances of two matches differ.
-    pub(super) tolerance: f32,
-    /// Shortest distance.
-    pub(super) shortest: f32,
-    /// Most that an inlier is off.
-    pub(super) width: f64,
-}
 
 /// A pose, and how many matches agree.
 #[derive(Clone, Debug)]

@@ -1,8 +1,6 @@
 //! The work on the CPU.
 
-use super::candidates::Limits;
-use super::evidence::{Limit, Probe};
-use super::surface::Radii;
+use super::types::{Limit, Limits, Probe, Radii};
 use crate::icp::{NeighbourLists, Searcher};
 use crate::{Result, memory, par};
 use pointmill_core::icp::nearest::index_of;

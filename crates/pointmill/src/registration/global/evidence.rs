@@ -2,6 +2,7 @@
 
 use super::result::Overlap;
 use super::surface::Surface;
+use super::types::Probe;
 use super::{cpu, gpu};
 use crate::centre::centre_of;
 use crate::device::Buffer;
@@ -15,11 +16,6 @@ const PROBES: usize = 1000;
 const SEEN: f64 = 6.0;
 /// A point is met where the other cloud has a rough point within so many voxels.
 const MET: f64 = 1.5;
-
-/// A point that is looked at.
-pub(super) type Probe = [f32; 3];
-/// An inclusive distance in metres.
-pub(super) type Limit = f64;
 
 /// What a cloud shows of itself: the points that stand out of planes.
 #[derive(Debug)]

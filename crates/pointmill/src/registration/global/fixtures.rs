@@ -4,10 +4,11 @@
 //! order, and both round each operation on `f32` once. Normals and poses come from other
 //! decompositions, in `f64`: normals differ by a step of `f32` at most, poses by rounding.
 
-use super::candidates::{Limits, alike, candidates};
+use super::candidates::{alike, candidates};
 use super::cpu::{Cores, Surroundings};
 use super::evidence::{View, overlaps};
-use super::surface::{Radii, Surface};
+use super::surface::Surface;
+use super::types::{Limits, Radii};
 use super::{RegisterParams, register};
 use crate::testing::repository;
 use crate::{Argument, Device, Pose, Rows, Stream};

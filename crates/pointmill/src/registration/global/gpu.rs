@@ -1,8 +1,6 @@
 //! The work where kernels run.
 
-use super::candidates::Limits;
-use super::evidence::{Limit, Probe};
-use super::surface::Radii;
+use super::types::{Limit, Limits, Probe, Radii};
 use crate::device::{Buffer, Stream};
 use crate::icp::{Searched, Searcher};
 use crate::{Result, memory};

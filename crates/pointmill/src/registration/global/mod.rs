@@ -47,6 +47,7 @@ mod target;
 mod tests;
 mod thin;
 mod tilt;
+mod types;
 mod upright;
 
 pub use params::{Refine, RegisterParams};

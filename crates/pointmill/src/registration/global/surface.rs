@@ -2,6 +2,7 @@
 
 use super::params::RegisterParams;
 use super::thin::Thin;
+use super::types::Radii;
 use super::{cpu, gpu};
 use crate::centre::{aside, centre_of, reach_of};
 use crate::icp::{Search, Searcher};
@@ -11,20 +12,6 @@ use pointmill_core::rigid::wide;
 
 /// Points that are so many times as far from the middle as half of all are no part of a cloud's shape.
 const TOGETHER: f64 = 256.0;
-
-/// Radii of neighbourhoods in metres.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Radii {
-    pub(super) normal: f64,
-    pub(super) feature: f64,
-}
-
-impl Radii {
-    /// The square of the radius of a normal.
-    pub(super) fn near(self) -> f32 {
-        (self.normal * self.normal) as f32
-    }
-}
 
 /// A cloud made ready.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! A target that many sources are registered to.
 
-use super::candidates::{Limits, candidates};
+use super::candidates::candidates;
 use super::evidence::Settler;
 use super::judge::{Evidence, INLIER, Judge};
 use super::params::{Refine, RegisterParams};
 use super::ready::Ready;
 use super::result::{Overlap, Registered, Timing, Verdict};
 use super::surface::Surface;
+use super::types::Limits;
 use super::upright::Upright;
 use crate::icp::{self, IcpParams, Metric};
 use crate::{Argument, Device, Pose, Result, Rows, Stream, memory};

@@ -1,8 +1,9 @@
 //! Pairs of real drives without a guess: what becomes of them, printed.
 
-use super::super::candidates::{Limits, alike, candidates};
+use super::super::candidates::{alike, candidates};
 use super::super::evidence::{View, overlaps};
 use super::super::surface::Surface;
+use super::super::types::Limits;
 use super::*;
 use crate::testing::repository;
 use pointmill_core::registration::pose::residual;

@@ -1,0 +1,102 @@
+//! What a LAS file says of all its points.
+
+use crate::error::IoError;
+use crate::fault::bail;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a LAS file says of all its points, so that they are written as they were: the coordinate
+/// reference system, the scale and the offset, the point format.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Survey {
+    /// The records about the system, in order.
+    pub(crate) crs: Vec<Record>,
+    /// The steps of the coordinates, unless files differ in them.
+    pub(crate) grid: Option<Grid>,
+    /// The point format, unless files differ in it.
+    pub(crate) format: Option<u8>,
+    /// The bits of the global encoding.
+    pub(crate) encoding: u16,
+    /// The minor version of the file; 0 of points of several.
+    pub(crate) minor: u8,
+    /// What is not kept: the user and number of records, bytes of each point that no record
+    /// describes, points with the flags of the scan direction or the edge of a flight line.
+    pub(crate) others: Vec<String>,
+    pub(crate) extra: usize,
+    pub(crate) flags: u64,
+}
+
+/// A record about the coordinate reference system.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Record {
+    /// The record id.
+    pub(crate) id: u16,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Record {
+    /// Record ids: the text of the system, and the keys of `GeoTIFF`.
+    pub(crate) const WKT: u16 = 2112;
+    pub(crate) const KEYS: u16 = 34735;
+}
+
+/// Scale and offset of each axis.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Grid {
+    pub(crate) scale: [f64; 3],
+    pub(crate) shift: [f64; 3],
+}
+
+impl Survey {
+    /// As text, for another process.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("numbers and texts")
+    }
+
+    /// What [`Survey::to_text`] is of; `None` of another text.
+    pub fn from_text(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The coordinate reference system, as [`Scan::crs`](crate::Scan::crs).
+    pub fn crs(&self) -> Option<String> {
+        self.crs_name()
+    }
+
+    /// What holds for the points of two files: they have one system.
+    pub(crate) fn and(self: Arc<Self>, other: &Self, path: &Path, other_path: &Path) -> Result<Arc<Self>, IoError> {
+        if self.crs != other.crs {
+            let tell = |survey: &Self| survey.crs_name().unwrap_or_else(|| "none that is known".into());
+            let mut found = tell(other);
+            if found == tell(&self) {
+                found += ", in other records";
+            }
+            let wanted = format!("that of {}: {}", path.display(), tell(&self));
+            bail!(other_path, InvalidArgument, "coordinate reference system", wanted, found);
+        }
+        Ok(Arc::new(Self {
+            grid: self.grid.filter(|grid| other.grid == Some(*grid)),
+            format: self.format.filter(|format| other.format == Some(*format)),
+            encoding: self.encoding & other.encoding,
+            crs: self.crs.clone(),
+            // What each of the files lost was said of it.
+            ..Self::default()
+        }))
+    }
+
+    /// The name of the system in WKT, or the EPSG code of the `GeoTIFF` keys.
+    pub(crate) fn crs_name(&self) -> Option<String> {
+        let wkt = self.crs.iter().find(|record| record.id == Record::WKT).and_then(|record| {
+            let text = String::from_utf8_lossy(&record.data);
+            text.split('"').nth(1).map(str::to_owned)
+        });
+        wkt.or_else(|| {
+            let keys = &self.crs.iter().find(|record| record.id == Record::KEYS)?.data;
+            let keys = keys.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect::<Vec<_>>();
+            let key = |id| keys.get(4..)?.as_chunks::<4>().0.iter().find(|k| k[0] == id && k[1] == 0).map(|k| k[3]);
+            // Projected, else geographic; 32767 is one of the user's own.
+            let code = key(3072).or_else(|| key(2048)).filter(|&code| code != 32_767)?;
+            Some(format!("EPSG:{code}"))
+        })
+    }
+}
