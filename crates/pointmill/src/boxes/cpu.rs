@@ -2,7 +2,7 @@
 
 use super::input::Boxes;
 use super::kept::Tree;
-use super::pairs::OverlapSizes;
+use super::result::OverlapSizes;
 use super::{Candidates, IouKind, IouParams, Kept, NmsMetric, NmsParams, OverlapLists, Pairs};
 use crate::device::Buffer;
 use crate::{Result, memory, par};

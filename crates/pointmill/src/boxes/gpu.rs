@@ -1,14 +1,15 @@
 //! Overlaps and suppression where kernels run.
 
+use super::candidates::tiles;
 use super::input::Boxes;
-use super::pairs::OverlapSizes;
+use super::result::OverlapSizes;
 use super::{Candidates, IouKind, IouParams, Kept, NmsParams, OverlapLists, Pairs};
 use crate::device::{Buffer, Stream, Uploaded, workspace};
 use crate::prim::{Pairs as Sorted, Sorter, passes_for};
 use crate::{Argument, Result, ensure};
 use pointmill_core::boxes::BoxShape;
 use pointmill_kernels::boxes as kernels;
-use pointmill_kernels::boxes::{BLOCK, COLUMNS_OF_TILE, Item, NONE, ROWS_OF_TILE};
+use pointmill_kernels::boxes::{BLOCK, COLUMNS_OF_TILE, Item, NONE};
 use pointmill_kernels::prim::Length;
 use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
 use pointmill_kernels::simt::WARP;
@@ -16,11 +17,6 @@ use std::ptr::{null, null_mut};
 
 /// A [`BoxShape`] as numbers.
 type Words = [f64; size_of::<BoxShape>() / size_of::<f64>()];
-
-/// Tiles of pairs of an item with so many candidates.
-pub(super) const fn tiles(len: u32) -> u32 {
-    len.div_ceil(ROWS_OF_TILE) * len.div_ceil(COLUMNS_OF_TILE)
-}
 
 workspace! {
     /// Memory of one array of boxes.

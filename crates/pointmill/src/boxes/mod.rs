@@ -24,6 +24,7 @@
 //! On a GPU [`BoxIou::iou`] and [`Suppressor::run`] only queue work, and can be recorded in a graph.
 //! [`BoxIou::overlaps`] waits for the number of pairs.
 
+mod candidates;
 mod cpu;
 mod gpu;
 mod input;
@@ -31,12 +32,15 @@ mod kept;
 mod nms;
 mod pairs;
 mod params;
+mod result;
 #[cfg(test)]
 mod tests;
 
-pub use nms::{Candidates, Kept, KeptArray, KeptArrays, NmsReport, Suppressor};
-pub use pairs::{BoxIou, OverlapArray, OverlapLists};
+pub use candidates::Candidates;
+pub use nms::Suppressor;
+pub use pairs::BoxIou;
 pub use params::{IouKind, IouParams, NmsMetric, NmsParams, Pairs};
+pub use result::{Kept, KeptArray, KeptArrays, NmsReport, OverlapArray, OverlapLists};
 
 use crate::{Buffer, Device, Result, Rows};
 

@@ -2,8 +2,7 @@
 
 use super::input::Boxes;
 use super::params::check_threshold;
-use super::{IouParams, Pairs, cpu, gpu};
-use crate::arrays::outputs;
+use super::{IouParams, OverlapLists, Pairs, cpu, gpu};
 use crate::device::{Buffer, Output, Side, Stream};
 use crate::{Argument, Result, Rows, ensure};
 
@@ -26,45 +25,6 @@ pub struct BoxIou {
     stream: Stream,
     params: IouParams,
     side: Side<(), gpu::PairWorkspace>,
-}
-
-outputs! {
-    /// Pairs of boxes that overlap, on the device that found them.
-    pub struct OverlapLists of OverlapArray by OverlapSizes { pairs } reports () {
-        /// The row of the first box.
-        I = i: i32 [pairs],
-        /// The row of the second box.
-        J = j: i32 [pairs],
-        /// How much they overlap.
-        Iou = iou: f32 [pairs],
-    }
-    words {}
-    state {}
-}
-
-impl OverlapLists {
-    /// The number of pairs, P.
-    pub const fn len(&self) -> usize {
-        self.sizes.pairs
-    }
-
-    /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.sizes.pairs == 0
-    }
-
-    /// The call that fills lists has waited for their length.
-    const fn count(&self) -> Result<(OverlapSizes, ())> {
-        Ok((self.sizes, ()))
-    }
-
-    /// The three arrays on the host.
-    ///
-    /// # Errors
-    /// Whatever the queued work ran into, or no memory.
-    pub fn read(&self) -> Result<(Vec<i32>, Vec<i32>, Vec<f32>)> {
-        Ok((self.i.read(self.len())?, self.j.read(self.len())?, self.iou.read(self.len())?))
-    }
 }
 
 impl BoxIou {

@@ -28,6 +28,7 @@ mod arrays;
 mod cpu;
 mod gpu;
 mod inside;
+mod lists;
 mod params;
 mod query;
 mod report;
@@ -37,7 +38,8 @@ mod scene;
 mod tests;
 
 pub use arrays::{RoiArray, RoiArrays};
-pub use inside::{BoxListArray, BoxLists, PointsInBoxes};
+pub use inside::PointsInBoxes;
+pub use lists::{BoxListArray, BoxLists};
 pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
 pub use query::{BoxArrays, BoxFound, BoxQuery, BoxReport};
 pub use report::Report;

@@ -3,7 +3,7 @@
 use super::host;
 use super::locate::{Coordinates, GROUP, TILE, boxes, points_of_boxes};
 use crate::device::Buffer;
-use crate::roi_pool::inside::BoxListSizes;
+use crate::roi_pool::lists::BoxListSizes;
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use crate::{Result, memory, par};
 use rayon::prelude::*;

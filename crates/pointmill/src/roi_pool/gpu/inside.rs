@@ -3,7 +3,7 @@
 use super::marks::{Marks, PointBoxes, Wanted};
 use crate::Result;
 use crate::device::{Buffer, Stream, workspace};
-use crate::roi_pool::inside::BoxListSizes;
+use crate::roi_pool::lists::BoxListSizes;
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
