@@ -153,6 +153,17 @@ pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
 }
 
+/// Three whole numbers along z, y, x, or one for all.
+pub(crate) fn triple(object: &Bound<'_, PyAny>, name: &str, least: u32) -> PyResult<[u32; 3]> {
+    if let Ok(one) = object.extract::<i64>() {
+        return Ok([whole(one, least, name)?; 3]);
+    }
+    let what = "3 whole numbers along z, y, x, or one for all";
+    let all: Vec<i64> = list(object, name, what, 3)?;
+    let all = all.into_iter().map(|one| whole(one, least, name)).collect::<PyResult<Vec<_>>>()?;
+    <[u32; 3]>::try_from(all).map_err(|all| value(name, what, format_args!("{all:?}")))
+}
+
 /// The items of a list or an array, at most so many. Memory is taken for items that are there,
 /// whatever length the object says.
 pub(crate) fn list<'py, T: FromPyObjectOwned<'py>>(

@@ -3,7 +3,7 @@
 
 use crate::files::default_options;
 use crate::keywords::Keywords;
-use pointmill::boxes::{IouParams, NmsParams};
+use pointmill::boxes::IouParams;
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};
 use pointmill::registration::global::RegisterParams;
@@ -22,7 +22,8 @@ pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("IcpParams", IcpParams::default().arguments(py)?)?;
     all.set_item("IouParams", IouParams::default().arguments(py)?)?;
-    all.set_item("NmsParams", NmsParams::default().arguments(py)?)?;
+    all.set_item("NmsParams", crate::boxes::NMS.defaults(py)?)?;
+    all.set_item("DownsampleParams", crate::downsample::DOWNSAMPLE.defaults(py)?)?;
     all.set_item("NdtParams", NdtParams::default().arguments(py)?)?;
     all.set_item("NdtAlignParams", NdtAlignParams::default().arguments(py)?)?;
     all.set_item("LocalizerParams", LocalizerParams::default().arguments(py)?)?;

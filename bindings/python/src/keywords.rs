@@ -3,7 +3,7 @@
 
 use crate::args::{List, named, numbers, plain_of as plain, whole};
 use crate::errors::{kind, value as refused};
-use pointmill::boxes::{IouKind, IouParams, NmsMetric, NmsParams};
+use pointmill::boxes::{IouKind, IouParams};
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill::registration::global::{Refine, RegisterParams};
@@ -73,7 +73,6 @@ keywords! {
         metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search,
     }
     IouParams { kind, origin }
-    NmsParams { metric, threshold, score_threshold, pre_max, post_max, origin }
     RegisterParams { voxel_size, level, refine }
     NdtParams { covariance, min_points, eigen_ratio }
     NdtAlignParams { step_size, epsilon, max_iterations }
@@ -130,7 +129,6 @@ keyword! {
     Covariance: word, |word| word.as_str();
     CovarianceMethod: word, |word| word.as_str();
     IouKind: word, |word| word.as_str();
-    NmsMetric: word, |word| word.as_str();
     PoolMode: word, |word| word.as_str();
     BoxOrigin: word, |word| word.as_str();
     RoiLayout: word, |word| word.as_str();

@@ -34,6 +34,7 @@ mod shared;
 mod sparse;
 mod view;
 mod voxelize;
+mod worker;
 
 /// Every class of results.
 const RESULTS: [&record::Class; 24] = [
@@ -76,11 +77,9 @@ mod _pointmill {
     #[pymodule_export]
     use crate::bag::{BagClouds, bag_topics, read_bag};
     #[pymodule_export]
-    use crate::boxes::{iou, nms, overlaps};
+    use crate::boxes::{iou, overlaps};
     #[pymodule_export]
     use crate::deskew::deskew;
-    #[pymodule_export]
-    use crate::downsample::downsample;
     #[pymodule_export]
     use crate::files::{Scan, find_inputs, find_log_poses, log_stamp, read, read_poses, write, write_poses};
     #[pymodule_export]
@@ -114,8 +113,8 @@ mod _pointmill {
     fn clear_cache(py: Python<'_>) {
         detached(py, || {
             crate::boxes::PAIRS.clear();
-            crate::boxes::NMS.clear();
-            crate::downsample::CACHE.clear();
+            crate::boxes::NMS.cache.clear();
+            crate::downsample::DOWNSAMPLE.cache.clear();
             crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();
@@ -181,6 +180,8 @@ mod _pointmill {
         for class in crate::RESULTS {
             class.add_to(module)?;
         }
+        crate::boxes::NMS.add_to(module)?;
+        crate::downsample::DOWNSAMPLE.add_to(module)?;
         // An attribute that is not in `__all__`.
         module.setattr("_defaults", wrap_pyfunction!(crate::defaults::defaults, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -128,7 +128,7 @@ fn doc(field: &Field) -> String {
 /// The first paragraph of a doc comment in the words and marks of Python: one line, links without
 /// their targets, two backticks for one, and `None` for none. What is of Rust or JSON alone belongs
 /// into another paragraph.
-fn plain(doc: &str) -> String {
+pub(crate) fn plain(doc: &str) -> String {
     let first = doc.split("\n\n").next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
     let (mut text, mut rest) = (String::new(), line.as_str());

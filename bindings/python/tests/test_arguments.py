@@ -79,7 +79,7 @@ def test_errors_name_their_argument(tmp_path):
 def test_an_error_is_a_plain_one():
     with pytest.raises(TypeError) as caught:
         boxes.nms(BOXES, np.ones(4, np.float32), pre_max="x")
-    assert str(caught.value) == "pre_max: expected a whole number of 64 bits, got 'x'" and caught.typename == "TypeError"
+    assert str(caught.value) == "pre_max: expected a whole number from 0 to 2^64 - 1, got 'x'" and caught.typename == "TypeError"
     with pytest.raises(ValueError, match="^seed: expected a whole number from 0 to 2\\^64 - 1, got -1$") as caught:
         sparse.grid_sample(XYZ, 0.5, pick="random", seed=-1)
     again = pickle.loads(pickle.dumps(caught.value))

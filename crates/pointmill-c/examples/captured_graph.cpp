@@ -116,7 +116,7 @@ struct Pipeline {
     order.depth = 10;
     make(serializer, pointmill_serializer_create, on, &order);
     make(pairs, pointmill_index_pairs_create, on, nullptr);
-    make(suppressor, pointmill_suppressor_create, on, nullptr);
+    make(suppressor, pointmill_nms_create, on, nullptr);
   }
 
   // Queues all work. On a GPU it waits for nothing.
@@ -142,7 +142,7 @@ struct Pipeline {
     const auto num_cells = checked(pointmill::view(pointmill_voxelizer_array, voxelizer, "counts"));
     check(pointmill_index_pairs_run(pairs.get(), &cells, &num_cells, 1, &kShape, nullptr, nullptr));
     const auto &boxes = inputs[kSweeps].array, &scores = inputs[kSweeps + 1].array;
-    check(pointmill_suppressor_run(suppressor.get(), &boxes, &scores, nullptr, nullptr, 0));
+    check(pointmill_nms_run(suppressor.get(), &boxes, &scores, nullptr, nullptr));
   }
 
   // Results on the host, for which it waits.
@@ -158,7 +158,7 @@ struct Pipeline {
     for (const char* name : {"coords", "mean", "counts"}) add(pointmill_voxelizer_array, voxelizer, name);
     for (const char* name : {"order", "inverse"}) add(pointmill_serializer_array, serializer, name);
     for (const char* name : {"table", "counts"}) add(pointmill_index_pairs_array, pairs, name);
-    for (const char* name : {"rows", "num_kept"}) add(pointmill_suppressor_array, suppressor, name);
+    for (const char* name : {"rows", "num_kept"}) add(pointmill_worker_array, suppressor, name);
     return all;
   }
 
@@ -173,7 +173,7 @@ struct Pipeline {
   pointmill::Handle<pointmill_grid_sampler> sampler;
   pointmill::Handle<pointmill_serializer> serializer;
   pointmill::Handle<pointmill_index_pairs> pairs;
-  pointmill::Handle<pointmill_suppressor> suppressor;
+  pointmill::Handle<pointmill_worker> suppressor;
 };
 
 uint32_t queue(void* pipeline) {

@@ -208,24 +208,6 @@ typedef uint32_t pointmill_iou_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// What suppression compares.
-enum pointmill_nms_metric
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  POINTMILL_NMS_BEV = 0,
-  POINTMILL_NMS_VOLUME = 1,
-  POINTMILL_NMS_CIRCLE = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum pointmill_nms_metric pointmill_nms_metric;
-#else
-typedef uint32_t pointmill_nms_metric;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
 // Which point of a box its z is.
 enum pointmill_box_origin
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -571,11 +553,11 @@ typedef struct pointmill_serializer pointmill_serializer;
 // A queue of work on a device.
 typedef struct pointmill_stream pointmill_stream;
 
-// Suppresses detections, call after call.
-typedef struct pointmill_suppressor pointmill_suppressor;
-
 // Voxelizes sweep after sweep, and keeps its memory.
 typedef struct pointmill_voxelizer pointmill_voxelizer;
+
+// An operator that works call after call.
+typedef struct pointmill_worker pointmill_worker;
 
 // Parameters of overlaps.
 typedef struct pointmill_iou_params {
@@ -588,25 +570,6 @@ typedef struct pointmill_iou_params {
   // A pointmill_box_origin; default the bottom.
   uint32_t origin;
 } pointmill_iou_params;
-
-// Parameters of suppression.
-typedef struct pointmill_nms_params {
-  // sizeof(pointmill_nms_params)
-  size_t struct_size;
-  // A pointmill_nms_metric; default from above.
-  uint32_t metric;
-  // A greater overlap with a kept box suppresses; default 0.5. Of circles a squared distance of at
-  // most this.
-  float threshold;
-  // Boxes with a lower score are no candidates; default minus infinity.
-  float score_threshold;
-  // Most candidates of an item; default 0, all.
-  uint32_t pre_max;
-  // Most boxes that an item keeps; default 0, all.
-  uint32_t post_max;
-  // A pointmill_box_origin; default the bottom.
-  uint32_t origin;
-} pointmill_nms_params;
 
 // Rows of values. In an argument they are used where they are; those of the host are copied to a
 // GPU that works on them.
@@ -1035,15 +998,22 @@ typedef struct pointmill_voxelize_params {
   uint32_t padded;
 } pointmill_voxelize_params;
 
+// An input of a worker: its name, and the array.
+typedef struct pointmill_input {
+  // sizeof(pointmill_input)
+  size_t struct_size;
+  // The name.
+  const char *name;
+  // The array; null where the input is left out.
+  const struct pointmill_array *array;
+} pointmill_input;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 // The defaults.
 pointmill_status pointmill_iou_params_init(struct pointmill_iou_params *params);
-
-// The defaults.
-pointmill_status pointmill_nms_params_init(struct pointmill_nms_params *params);
 
 // A worker on the stream. Pass NULL to use the default parameters.
 pointmill_status pointmill_box_iou_create(const struct pointmill_stream *stream,
@@ -1065,33 +1035,6 @@ pointmill_status pointmill_box_iou_check(const struct pointmill_box_iou *iou);
 
 // Destroys the worker and frees its memory.
 void pointmill_box_iou_destroy(struct pointmill_box_iou *iou);
-
-// A suppressor whose work goes to the stream. Pass NULL to use the default parameters.
-pointmill_status pointmill_suppressor_create(const struct pointmill_stream *stream,
-                                             const struct pointmill_nms_params *params,
-                                             struct pointmill_suppressor **suppressor);
-
-// Chooses the boxes [N, 7] of f32 or f64 that no better one suppresses, by scores [N, 1] of f32.
-// `classes` [N] of i32, which never meet, or null; with `row_splits` the boxes are those of several
-// items. On a GPU it only queues work.
-pointmill_status pointmill_suppressor_run(struct pointmill_suppressor *suppressor,
-                                          const struct pointmill_array *boxes,
-                                          const struct pointmill_array *scores,
-                                          const struct pointmill_array *classes,
-                                          const uint64_t *row_splits,
-                                          uint64_t num_splits);
-
-// An array of the last call, of i32: "rows" [items, capacity], the kept rows by score and -1 behind
-// them; "num_kept" [items].
-pointmill_status pointmill_suppressor_array(const struct pointmill_suppressor *suppressor,
-                                            const char *name,
-                                            struct pointmill_array *array);
-
-// Waits. Fails if boxes and classes of the last call are invalid, which a GPU finds late.
-pointmill_status pointmill_suppressor_check(const struct pointmill_suppressor *suppressor);
-
-// Destroys the suppressor and frees its memory.
-void pointmill_suppressor_destroy(struct pointmill_suppressor *suppressor);
 
 // A view of points in a pointmill_layout.
 pointmill_status pointmill_cloud_of_layout(struct pointmill_cloud *cloud,
@@ -1421,8 +1364,8 @@ pointmill_status pointmill_pooler_run(struct pointmill_pooler *pooler,
 
 // An array of a stage of the last call, of V_in rows and V_out larger cells at most: "cluster" [V_in],
 // "indptr" [V_out + 1], "indices" [V_in], "head" [V_out], "grid_coord" [V_out, 3], "batch" [V_out] of
-// i32; "codes" of u64, "order" and "inverse" of u32, [k, V_out]; "counts" [2] of u32, larger cells and
-// those that there was no room for.
+// i32; "codes" of u64, "order" and "inverse" of u32, [k, V_out]; "counts" [3] of u32: larger cells,
+// those that there was no room for, and rows that came in.
 pointmill_status pointmill_pooler_array(const struct pointmill_pooler *pooler,
                                         uint64_t stage,
                                         const char *name,
@@ -1554,8 +1497,35 @@ pointmill_status pointmill_voxelizer_array(const struct pointmill_voxelizer *vox
 // Destroys the voxelizer and frees its memory.
 void pointmill_voxelizer_destroy(struct pointmill_voxelizer *voxelizer);
 
+// Fills the parameters of an operator, a struct of `size` bytes, with the defaults.
+pointmill_status pointmill_worker_defaults(const char *operator_, void *params, size_t size);
+
+// A worker of an operator on the stream. Pass NULL to use the default parameters.
+pointmill_status pointmill_worker_create(const char *operator_,
+                                         const struct pointmill_stream *stream,
+                                         const void *params,
+                                         struct pointmill_worker **worker);
+
+// Runs a worker. On a GPU it only queues work, unless the operator says otherwise.
+pointmill_status pointmill_worker_run(struct pointmill_worker *worker,
+                                      const struct pointmill_input *inputs,
+                                      uint64_t num_inputs);
+
+// An array of the last call by its name.
+pointmill_status pointmill_worker_array(const struct pointmill_worker *worker,
+                                        const char *name,
+                                        struct pointmill_array *array);
+
+// Waits. Fails if inputs of the last call are invalid, which a GPU finds late.
+pointmill_status pointmill_worker_check(const struct pointmill_worker *worker);
+
+// Destroys the worker and frees its memory.
+void pointmill_worker_destroy(struct pointmill_worker *worker);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
 
 #endif  /* POINTMILL_H */
+
+#include "pointmill_workers.h"

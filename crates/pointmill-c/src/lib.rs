@@ -33,6 +33,7 @@ mod roi_pool;
 mod sparse;
 mod stream;
 mod voxelize;
+mod worker;
 
 pub use array::*;
 pub use boxes::*;
@@ -48,3 +49,4 @@ pub use roi_pool::*;
 pub use sparse::*;
 pub use stream::*;
 pub use voxelize::*;
+pub use worker::*;

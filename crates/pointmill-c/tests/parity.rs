@@ -103,12 +103,16 @@ fn boxes_and_pooling_are_those_of_the_library() {
     for name in ["cpu", "twin"] {
         let (stream, mut suppressor, mut pooler) = (stream(name), null_mut(), null_mut());
         let (boxes, scores) = (floats(&boxes, 7), floats(&scores, 1));
-        ok(pointmill_suppressor_create(shared(stream), null(), Some(&mut suppressor)));
-        ok(pointmill_suppressor_run(own(suppressor), &raw const boxes, &raw const scores, null(), null(), 0));
-        let get = |name, out| pointmill_suppressor_array(shared(suppressor), name, out);
+        ok(pointmill_worker_create(c"nms".as_ptr(), shared(stream), null(), Some(&mut suppressor)));
+        ok(run_worker(
+            suppressor,
+            &[(c"boxes", &raw const boxes), (c"scores", &raw const scores), (c"classes", null())],
+        ));
+        let get = |name, out| pointmill_worker_array(shared(suppressor), name, out);
         let kept = copied::<i32>(get, "num_kept")[0] as usize;
         assert_eq!(copied::<i32>(get, "rows")[..kept], expected.rows);
-        pointmill_suppressor_destroy(ended(suppressor));
+        ok(pointmill_worker_check(shared(suppressor)));
+        pointmill_worker_destroy(ended(suppressor));
         let (xyz, features) = (floats(&xyz, 3), floats(&features, 1));
         ok(pointmill_roi_pooler_create(shared(stream), null(), Some(&mut pooler)));
         ok(pointmill_roi_pooler_run(own(pooler), &raw const boxes, &raw const xyz, &raw const features));

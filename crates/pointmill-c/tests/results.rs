@@ -80,9 +80,12 @@ fn arrays_are_there_after_a_call_that_succeeded() {
     walk!(h: pointmill_box_iou, |h| pointmill_box_iou_create(s(), null(), Some(h)), c"iou",
         |h, good| pointmill_box_iou_run(own(h), given(good, &boxes), &raw const boxes),
         pointmill_box_iou_array, pointmill_box_iou_destroy);
-    walk!(h: pointmill_suppressor, |h| pointmill_suppressor_create(s(), null(), Some(h)), c"rows",
-        |h, good| pointmill_suppressor_run(own(h), given(good, &boxes), &raw const scores, null(), null(), 0),
-        pointmill_suppressor_array, pointmill_suppressor_destroy);
+    walk!(h: pointmill_worker, |h| pointmill_worker_create(c"nms".as_ptr(), s(), null(), Some(h)), c"rows",
+        |h, good| run_worker(h, &[(c"boxes", given(good, &boxes)), (c"scores", &raw const scores)]),
+        pointmill_worker_array, pointmill_worker_destroy);
+    walk!(h: pointmill_worker, |h| pointmill_worker_create(c"downsample".as_ptr(), s(), null(), Some(h)), c"row_splits",
+        |h, good| run_worker(h, &[(c"points", given(good, &points))]),
+        pointmill_worker_array, pointmill_worker_destroy);
     walk!(h: pointmill_roi_pooler, |h| pointmill_roi_pooler_create(s(), null(), Some(h)), c"pooled",
         |h, good| pointmill_roi_pooler_run(own(h), given(good, &boxes), &raw const points, &raw const points),
         pointmill_roi_pooler_array, pointmill_roi_pooler_destroy);
@@ -130,7 +133,7 @@ fn other_shapes_are_refused_by_name() {
     ok(pointmill_serializer_create(s(), null(), Some(&mut serializer)));
     ok(pointmill_index_pairs_create(s(), null(), Some(&mut pairs)));
     ok(pointmill_pillar_encoder_create(s(), null(), Some(&mut encoder)));
-    ok(pointmill_suppressor_create(s(), null(), Some(&mut suppressor)));
+    ok(pointmill_worker_create(c"nms".as_ptr(), s(), null(), Some(&mut suppressor)));
     let refused = |status: pointmill_status, name: &str| {
         assert_eq!((status, argument().as_str()), (REFUSED, name), "{}", message());
     };
@@ -162,13 +165,29 @@ fn other_shapes_are_refused_by_name() {
     }
     let boxes: Vec<f32> = (0..5).flat_map(|i| [i as f32, 0.0, 0.0, 4.0, 2.0, 1.5, 0.1]).collect();
     let (boxes, scores, classes) = (floats(&boxes, 7), floats(&[0.5; 5], 1), ints(&numbers[..5], 5));
-    let status =
-        pointmill_suppressor_run(own(suppressor), &raw const boxes, &raw const scores, &raw const classes, null(), 0);
-    refused(status, "classes");
+    let all = [(c"boxes", &raw const boxes), (c"scores", &raw const scores), (c"classes", &raw const classes)];
+    refused(run_worker(suppressor, &all), "classes");
+    refused(run_worker(suppressor, &all[1..2]), "boxes");
+    refused(run_worker(suppressor, &[(c"box", &raw const boxes)]), "inputs");
+    refused(run_worker(suppressor, &[all[0], all[1], (c"row_splits", &raw const classes)]), "row_splits");
+    refused(pointmill_worker_create(c"nmx".as_ptr(), s(), null(), Some(&mut null_mut())), "operator");
+    let mut params = [0u64; 5];
+    refused(pointmill_worker_defaults(c"nms".as_ptr(), params.as_mut_ptr().cast(), 16), "params");
+    ok(pointmill_worker_defaults(c"nms".as_ptr(), params.as_mut_ptr().cast(), 32));
+    let create = |params: &[u64; 5]| {
+        pointmill_worker_create(c"nms".as_ptr(), s(), params.as_ptr().cast(), Some(&mut null_mut()))
+    };
+    for (at, word, name) in [(1, 9, "metric"), (1, u64::from(2f32.to_bits()) << 32, "threshold"), (2, 7 << 32, "")] {
+        let mut changed = params;
+        changed[at] = word;
+        let status = create(&changed);
+        if name.is_empty() { ok(status) } else { refused(status, name) }
+    }
+    refused(create(&[8, 0, 0, 0, 0]), "params");
     pointmill_serializer_destroy(ended(serializer));
     pointmill_index_pairs_destroy(ended(pairs));
     pointmill_pillar_encoder_destroy(ended(encoder));
-    pointmill_suppressor_destroy(ended(suppressor));
+    pointmill_worker_destroy(ended(suppressor));
     pointmill_stream_destroy(ended(stream));
 }
 

@@ -107,14 +107,14 @@ impl Command for Downsample<'_> {
         let make = |device: &Device| Downsampler::new(&device.stream()?, &self.params);
         let called = slot.call(&name, blame, make, |worker| {
             let thin = worker.run(&scan.cloud)?;
-            thin.points.stream().synchronize()?;
+            thin.points().stream().synchronize()?;
             Ok(thin)
         })?;
         let thin = &called.found;
         let left = thinned(&scan, thin, self.params.keep).map_err(blame)?;
         let written = self.clouds.write(index, &left, &scan)?;
         let mut notes = Notes::of(&written.warnings);
-        let report = thin.report;
+        let report = thin.report();
         if report.kept == 0 && report.points > 0 {
             notes.warnings.push("no point is left, since no point is finite".into());
         }
@@ -126,7 +126,7 @@ impl Command for Downsample<'_> {
             let same = |a: &[f32], b: &[f32]| a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()));
             let points = (!same(&thin.read()?, &cpu.found.read()?)).then_some("points");
             let indices = (thin.kept_indices()? != cpu.found.kept_indices()?).then_some("indices");
-            let report = (report != cpu.found.report).then_some("report");
+            let report = (report != cpu.found.report()).then_some("report");
             Ok([points, indices, report].into_iter().flatten().collect())
         };
         frame.cpu = called.compare(compare).map_err(blame)?;

@@ -66,6 +66,8 @@ pub mod odometry;
 mod oriented_box;
 #[cfg(feature = "alloc")]
 mod origin;
+#[cfg(feature = "alloc")]
+pub mod params;
 mod pose;
 #[cfg(feature = "alloc")]
 pub mod record;

@@ -91,6 +91,12 @@ macro_rules! names {
                     $crate::record::Value::Text(self.as_str())
                 }
             }
+
+            impl $crate::params::ParameterType for $type {
+                fn of(value: &$crate::record::Value<'_>) -> ::core::option::Option<Self> {
+                    if let $crate::record::Value::Text(name) = value { name.parse().ok() } else { None }
+                }
+            }
         }
 
         $crate::with_schema! {

@@ -72,6 +72,11 @@ pub trait FieldType {
     fn value(&self) -> Value<'_>;
 }
 
+/// A number of single precision as it is written: 0.1 and not 0.10000000149.
+fn shown(number: f32) -> f64 {
+    alloc::format!("{number}").parse().unwrap_or(f64::from(number))
+}
+
 /// Implements [`FieldType`] for a type whose values are made by an expression.
 macro_rules! field_type {
     ([$($generics:tt)*] $type:ty, $kind:expr, |$value:ident| $made:expr) => {
@@ -86,11 +91,14 @@ macro_rules! field_type {
 }
 
 field_type!([] usize, Kind::Integer, |n| Value::Integer(*n as u64));
+field_type!([] u32, Kind::Integer, |n| Value::Integer(u64::from(*n)));
 field_type!([] u64, Kind::Integer, |n| Value::Integer(*n));
+field_type!([] f32, Kind::Float, |x| Value::Float(shown(*x)));
 field_type!([] f64, Kind::Float, |x| Value::Float(*x));
 field_type!([] bool, Kind::Bool, |b| Value::Bool(*b));
 field_type!([] String, Kind::Text, |text| Value::Text(text));
 field_type!([] Pose, Kind::Array(&[4, 4]), |pose| Value::Array(pose.matrix().as_flattened().to_vec()));
+field_type!([const N: usize] [f32; N], Kind::Array(&[N]), |row| Value::Array(row.iter().map(|x| shown(*x)).collect()));
 field_type!([const N: usize] [f64; N], Kind::Array(&[N]), |row| Value::Array(row.to_vec()));
 field_type!([const N: usize, const M: usize] [[f64; M]; N], Kind::Array(&[N, M]), |rows| {
     Value::Array(rows.as_flattened().to_vec())

@@ -94,5 +94,5 @@ pub fn draw_downsampled(cloud: &Cloud, given: Option<String>) -> Result<Vec<u8>,
 fn thin(cloud: &Cloud, given: Option<&str>) -> Result<(Scan, DownsampleReport, f64), JsError> {
     let params = params(given, &DownsampleParams::new([0.2; 3]))?;
     let (thin, ms) = timed(|| Downsampler::new(&stream()?, &params)?.run(&cloud.scan.cloud)).map_err(thrown)?;
-    Ok((thinned(&cloud.scan, &thin, params.keep).map_err(thrown)?, thin.report, ms))
+    Ok((thinned(&cloud.scan, &thin, params.keep).map_err(thrown)?, thin.report(), ms))
 }

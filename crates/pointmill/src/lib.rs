@@ -56,6 +56,7 @@ pub mod sparse;
 #[cfg(any(test, feature = "testing"))]
 mod testing;
 pub mod voxelize;
+pub mod worker;
 
 pub use argument::Argument;
 pub use arrays::{AnyArray, AnyBuffer, Value, differences};
@@ -68,12 +69,12 @@ pub(crate) use error::ensure;
 pub use error::{Error, Result};
 pub use ints::Ints;
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays, Values};
-pub use pointmill_core::record;
 pub use pointmill_core::rigid::NotRigid;
 pub use pointmill_core::{
     Aabb, BoxOrigin, CloudError, ElementType, GridError, LocalOrigin, OrientedBox, PointCloud, Points, Pose,
     UnknownName, VoxelGrid, auto_origin,
 };
+pub use pointmill_core::{params, record};
 pub use rows::{Element, Rows, bf16, f16};
 
 /// The examples of the README are tests.

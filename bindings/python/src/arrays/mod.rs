@@ -4,6 +4,7 @@
 //! everything else through `DLPack`. Nothing is copied but what an operator cannot use in place.
 
 mod dlpack;
+mod numbers;
 mod numpy;
 mod output;
 mod results;
@@ -11,6 +12,7 @@ mod target;
 mod torch;
 
 pub(crate) use dlpack::DlpackArray;
+pub(crate) use numbers::{Numbers, Taken};
 pub(crate) use output::{Backend, BorrowedTensor, OwnedBackend, Value};
 pub(crate) use results::{Filled, Lender, OutputArrays};
 pub(crate) use target::{Made, Target};
@@ -113,6 +115,16 @@ impl Dtype {
     fn of_dlpack(dtype: DLDataType) -> Self {
         let known = Self::KNOWN.into_iter().find(|known| known.dlpack() == dtype);
         known.unwrap_or_else(|| Self::Other(format!("{dtype:?}")))
+    }
+
+    /// The type of rows of the library.
+    pub(crate) const fn of_rows(dtype: pointmill::Dtype) -> Self {
+        match dtype {
+            pointmill::Dtype::F64 => Self::F64,
+            pointmill::Dtype::F16 => Self::F16,
+            pointmill::Dtype::Bf16 => Self::Bf16,
+            _ => Self::F32,
+        }
     }
 
     /// The library's name of a type of values.

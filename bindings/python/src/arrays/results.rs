@@ -45,6 +45,20 @@ pub(crate) enum Filled<K> {
     Own(Arrays<K>, Vec<ArraySpec<K>>),
 }
 
+impl<K: ArrayName> Filled<K> {
+    /// Without the arrays that nobody asks for.
+    pub(crate) fn only(self, wanted: &[K]) -> Self {
+        let keep = |mut specs: Vec<ArraySpec<K>>| {
+            specs.retain(|spec| wanted.contains(&spec.array));
+            specs
+        };
+        match self {
+            Self::Borrowed(tensors, specs) => Self::Borrowed(tensors, keep(specs)),
+            Self::Own(arrays, specs) => Self::Own(arrays, keep(specs)),
+        }
+    }
+}
+
 impl<'a, K: ArrayName> Lender<'a, K> {
     /// Without a backend the call's arrays are pointmill's own.
     pub(crate) const fn new(backend: Option<&'a OwnedBackend>, stream: &'a Stream) -> Self {

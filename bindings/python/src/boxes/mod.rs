@@ -4,7 +4,7 @@ mod pairs;
 mod suppress;
 
 pub(crate) use pairs::{CACHE as PAIRS, iou, overlaps};
-pub(crate) use suppress::{CACHE as NMS, nms};
+pub(crate) use suppress::NMS;
 
 use crate::arrays::{Array, Dtype};
 use crate::errors::Names;

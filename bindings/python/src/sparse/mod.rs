@@ -1,6 +1,5 @@
 //! The front end of sparse detectors: cells, their order, larger cells, pairs, sweeps, pillars.
 
-mod input;
 mod order;
 mod pairs;
 mod pillars;

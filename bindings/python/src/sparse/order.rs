@@ -1,8 +1,7 @@
 //! Cells in the order of curves, larger cells, and patches.
 
-use super::input::{Numbers, Taken};
 use crate::args::{List, list, named, whole};
-use crate::arrays::{Array, Backend, Made, Target};
+use crate::arrays::{Array, Backend, Made, Numbers, Taken, Target};
 use crate::cache::Cache;
 use crate::errors::{CallError, Names, OrRaise, value};
 use crate::interrupt::Effort;

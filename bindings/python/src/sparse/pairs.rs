@@ -1,8 +1,7 @@
 //! Pairs of a sparse convolution.
 
-use super::input::{Numbers, Taken, triple};
-use crate::args::{named, whole};
-use crate::arrays::Target;
+use crate::args::{named, triple, whole};
+use crate::arrays::{Numbers, Taken, Target};
 use crate::cache::Cache;
 use crate::errors::{CallError, Names, value};
 use crate::interrupt::Effort;

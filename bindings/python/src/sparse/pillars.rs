@@ -1,8 +1,7 @@
 //! Sweeps in one frame, and features of pillars.
 
-use super::input::{Numbers, Taken};
 use crate::args::{along_axes, list};
-use crate::arrays::{Array, Data, Dtype};
+use crate::arrays::{Array, Data, Dtype, Numbers, Taken};
 use crate::cache::Cache;
 use crate::errors::{Names, kind, value};
 use crate::interrupt::Effort;

@@ -86,3 +86,16 @@ pub(crate) fn street(n: usize, seed: u64) -> Vec<f32> {
     }
     points
 }
+
+/// Runs a worker on named inputs; null ones are left out.
+pub(crate) fn run_worker(
+    worker: *mut pointmill_worker,
+    inputs: &[(&CStr, *const pointmill_array)],
+) -> pointmill_status {
+    let size = size_of::<pointmill_input>();
+    let inputs: Vec<_> = inputs
+        .iter()
+        .map(|(name, array)| pointmill_input { struct_size: size, name: name.as_ptr(), array: *array })
+        .collect();
+    pointmill_worker_run(own(worker), inputs.as_ptr(), inputs.len() as u64)
+}

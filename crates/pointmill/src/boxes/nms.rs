@@ -3,7 +3,8 @@
 use super::result::KeptSizes;
 use super::{Candidates, Kept, NmsParams, cpu, gpu};
 use crate::device::{Output, Side, Stream};
-use crate::{Argument, Result};
+use crate::worker::{Input, InputKind, Inputs, Worker};
+use crate::{Argument, Dtype, Result};
 
 /// Suppresses call after call, and keeps its memory: on a GPU 64 bytes and a little more for each
 /// box, and a bit for each pair of candidates of an item.
@@ -72,5 +73,58 @@ impl Suppressor {
                 gpu.run(&boxes, &candidates, &items, params, out)
             },
         )
+    }
+}
+
+impl Worker for Suppressor {
+    type Params = NmsParams;
+    type Out = Kept;
+    const NAME: &'static str = "nms";
+    const INPUTS: &'static [Input] = &[
+        Input::new(
+            Argument::Boxes,
+            InputKind::Rows(Some(7), &[Dtype::F32, Dtype::F64]),
+            "[N, 7] (x, y, z, dx, dy, dz, yaw)",
+            "x, y, z, dx, dy, dz, yaw in metres and radians; at most 262,144 in an item of a batch, or `pre_max`.",
+        ),
+        Input::new(
+            Argument::Scores,
+            InputKind::Rows(Some(1), &[Dtype::F32]),
+            "[N]",
+            "Boxes whose values or scores are not finite are never kept.",
+        ),
+        Input::new(
+            Argument::Classes,
+            InputKind::Ints,
+            "[N]",
+            "Whole numbers of 0 or more; boxes of different classes never meet.",
+        )
+        .optional(),
+        Input::new(
+            Argument::RowSplits,
+            InputKind::Splits,
+            "[items + 1]",
+            "For a batch, where the boxes of each item start; those of different items never meet.",
+        )
+        .optional(),
+    ];
+
+    fn new(stream: &Stream, params: &NmsParams) -> Result<Self> {
+        Self::new(stream, params)
+    }
+
+    fn output(&self) -> Result<Kept> {
+        self.output()
+    }
+
+    fn run(&mut self, inputs: &Inputs<'_>, out: &mut Kept) -> Result<()> {
+        let mut candidates = Candidates::new(inputs.rows(Argument::Boxes)?, inputs.rows(Argument::Scores)?);
+        if let Some(classes) = inputs.ints(Argument::Classes) {
+            candidates = candidates.classes(classes);
+        }
+        if let Some(splits) = inputs.splits(Argument::RowSplits) {
+            candidates = candidates.batch(splits);
+        }
+        self.run(candidates, out)
     }
 }

@@ -1,7 +1,8 @@
 //! Parameters of overlaps and of suppression.
 
 use crate::{Argument, BoxOrigin, Result, ensure};
-use pointmill_core::names;
+use pointmill_core::params::Params as _;
+use pointmill_core::{names, params};
 
 pub use pointmill_core::boxes::IouKind;
 pub use pointmill_kernels::boxes::NmsMetric;
@@ -36,44 +37,32 @@ pub enum Pairs {
 
 names!(Pairs { All = "all", Aligned = "aligned" });
 
-/// Parameters of suppression.
-///
-/// ```
-/// use pointmill::boxes::{NmsMetric, NmsParams};
-/// let params = NmsParams { metric: NmsMetric::Circle, threshold: 4.0, ..NmsParams::default() };
-/// assert!(params.validate().is_ok());
-/// let refused = NmsParams { threshold: 1.5, ..NmsParams::default() }.validate().unwrap_err();
-/// assert_eq!(refused.to_string(), "threshold: expected an overlap from 0 to 1, got 1.5");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct NmsParams {
-    /// What is compared; default the overlap of footprints, seen from above.
-    pub metric: NmsMetric,
-    /// A greater overlap with a kept box suppresses; default 0.5. With [`NmsMetric::Circle`] a
-    /// squared distance of at most this, in square metres, suppresses.
-    pub threshold: f32,
-    /// Boxes with a lower score are no candidates; default none.
-    pub score_threshold: Option<f32>,
-    /// Most candidates of an item, the best ones; default all.
-    pub pre_max: Option<u32>,
-    /// Most boxes that an item keeps; default all.
-    pub post_max: Option<u32>,
-    /// Which point of a box its z is; default the centre of its bottom.
-    pub origin: BoxOrigin,
-}
-
-impl Default for NmsParams {
-    fn default() -> Self {
-        Self {
-            metric: NmsMetric::Bev,
-            threshold: 0.5,
-            score_threshold: None,
-            pre_max: None,
-            post_max: None,
-            origin: BoxOrigin::default(),
-        }
+params! {
+    /// Parameters of suppression.
+    ///
+    /// ```
+    /// use pointmill::boxes::{NmsMetric, NmsParams};
+    /// let params = NmsParams { metric: NmsMetric::Circle, threshold: 4.0, ..NmsParams::default() };
+    /// assert!(params.validate().is_ok());
+    /// let refused = NmsParams { threshold: 1.5, ..NmsParams::default() }.validate().unwrap_err();
+    /// assert_eq!(refused.to_string(), "threshold: expected an overlap from 0 to 1, got 1.5");
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct NmsParams {
+        /// Overlap of footprints, seen from above; overlap of volumes; or the squared distance of
+        /// centres, seen from above, which suppresses where it is at most the threshold.
+        pub metric: NmsMetric = NmsMetric::Bev;
+        /// A greater overlap with a kept box suppresses, 0 to 1. With circles a squared distance of at
+        /// most this, in square metres, suppresses.
+        pub threshold: f32 = 0.5;
+        /// Boxes with a lower score are no candidates; default all are.
+        pub score_threshold: Option<f32> = None, if |least| least.is_none_or(f32::is_finite) => "a finite score";
+        /// Most candidates of an item, the best ones; default all.
+        pub pre_max: Option<u32> = None, if |most| most != Some(0) => "1 or more";
+        /// Most boxes that an item keeps; default all.
+        pub post_max: Option<u32> = None, if |most| most != Some(0) => "1 or more";
+        /// Which point of a box its z is.
+        pub origin: BoxOrigin = BoxOrigin::BottomCenter;
     }
 }
 
@@ -89,12 +78,7 @@ impl NmsParams {
         } else {
             check_threshold(self.threshold, IouKind::Bev)?;
         }
-        let finite = self.score_threshold.is_none_or(f32::is_finite);
-        ensure(finite, Argument::ScoreThreshold, "a finite score", self.score_threshold.unwrap_or_default())?;
-        for (argument, most) in [(Argument::PreMax, self.pre_max), (Argument::PostMax, self.post_max)] {
-            ensure(most != Some(0), argument, "1 or more", 0)?;
-        }
-        Ok(())
+        Ok(self.check()?)
     }
 }
 

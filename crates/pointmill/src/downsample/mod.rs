@@ -14,85 +14,23 @@
 
 mod choose;
 mod params;
+mod result;
 #[cfg(test)]
 mod tests;
 
 pub use params::{DownsampleParams, Keep};
+pub use result::{DownsampleReport, Downsampled, DownsampledArray};
 
 use crate::arrays::Arrays;
+use crate::device::Output;
 use crate::voxelize::{MAX_POINTS, Outputs, VoxelArray, VoxelizeParams, Voxelizer, Voxels};
-use crate::{Aabb, Buffer, Device, Result, Rows, Stream, VoxelGrid, par};
-use pointmill_core::record;
+use crate::worker::{Input, InputKind, Inputs, Worker};
+use crate::{Aabb, Argument, Buffer, Device, Dtype, Result, Rows, Stream, VoxelGrid, par};
 use rayon::prelude::*;
+use result::Made;
 
 /// Points that a thread looks at at least for the bounds.
 const BOUNDED_BY_A_THREAD: usize = 1 << 15;
-
-record! {
-    /// What a call counted.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
-    #[non_exhaustive]
-    pub struct DownsampleReport {
-        /// Input points.
-        pub points: usize,
-        /// Points of the result, V.
-        pub kept: usize,
-        /// Points with a NaN or an infinity in x, y or z, which are in no voxel.
-        pub non_finite: usize,
-    }
-}
-
-/// The result, on the device that made it. Its buffers can be longer than it says.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Downsampled {
-    /// `[V, C]`: a point for each voxel.
-    pub points: Buffer<f32>,
-    /// The number of values of a point, C.
-    pub columns: usize,
-    /// `[V + 1]`: where each voxel's points start in `indices`.
-    pub row_splits: Buffer<u32>,
-    /// The points of all voxels, ascending in each; with [`Keep::First`] the first of each alone.
-    pub indices: Buffer<u32>,
-    /// What was counted.
-    pub report: DownsampleReport,
-    /// The points that were chosen on the host.
-    chosen: Option<Vec<u32>>,
-}
-
-impl Downsampled {
-    /// `[V]`: the index of the point that stands for each voxel, and with [`Keep::Mean`] of the
-    /// first of the points whose mean does.
-    ///
-    /// # Errors
-    /// Out of memory, a lost device.
-    pub fn kept_indices(&self) -> Result<Vec<u32>> {
-        if let Some(chosen) = &self.chosen {
-            return Ok(chosen.clone());
-        }
-        let [splits, indices] = self.lists()?;
-        Ok(splits.windows(2).map(|span| indices[span[0] as usize]).collect())
-    }
-
-    /// `row_splits` and `indices` on the host.
-    ///
-    /// # Errors
-    /// Out of memory, a lost device.
-    pub fn lists(&self) -> Result<[Vec<u32>; 2]> {
-        let splits = self.row_splits.read(self.report.kept + 1)?;
-        let indices = self.indices.read(splits.last().map_or(0, |&end| end as usize))?;
-        Ok([splits, indices])
-    }
-
-    /// `points` on the host, row-major.
-    ///
-    /// # Errors
-    /// Out of memory, a lost device.
-    pub fn read(&self) -> Result<Vec<f32>> {
-        self.points.read(self.report.kept * self.columns)
-    }
-}
 
 /// Keeps one point for each voxel of a cloud.
 ///
@@ -152,12 +90,25 @@ impl Downsampler {
         Ok(Self { params: *params, voxels: voxelizer.output()?, voxelizer })
     }
 
+    /// An empty result to be filled.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn output(&self) -> Result<Downsampled> {
+        Downsampled::empty(self.voxels.stream())
+    }
+
     /// Downsamples one cloud. On a GPU this waits for the number of voxels.
     ///
     /// # Errors
     /// As [`downsample`].
     pub fn run<'a>(&mut self, points: impl Into<Rows<'a>>) -> Result<Downsampled> {
-        let rows = points.into();
+        let mut out = self.output()?;
+        out.take(self.make(points.into())?)?;
+        Ok(out)
+    }
+
+    fn make(&mut self, rows: Rows<'_>) -> Result<Made> {
         let Self { params, voxelizer, voxels } = self;
         let stream = voxels.stream().clone();
         let (device, columns) = (stream.device(), rows.columns());
@@ -196,7 +147,33 @@ impl Downsampler {
             }
         };
         let [row_splits, indices] = lists;
-        Ok(Downsampled { points, columns, row_splits, indices, report, chosen })
+        Ok(Made { points, columns, row_splits, indices, report, chosen })
+    }
+}
+
+impl Worker for Downsampler {
+    type Params = DownsampleParams;
+    type Out = Downsampled;
+    const NAME: &'static str = "downsample";
+    const INPUTS: &'static [Input] = &[Input::new(
+        Argument::Points,
+        InputKind::Rows(None, &[Dtype::F32]),
+        "[N, C]",
+        "x, y, z in metres, then whatever is carried along; 3 to 64 columns.",
+    )];
+
+    fn new(stream: &Stream, params: &DownsampleParams) -> Result<Self> {
+        Self::new(stream, params)
+    }
+
+    fn output(&self) -> Result<Downsampled> {
+        self.output()
+    }
+
+    fn run(&mut self, inputs: &Inputs<'_>, out: &mut Downsampled) -> Result<()> {
+        self.voxels.stream().check_memory(Argument::Out, "memory of", Output::stream(out))?;
+        let made = self.make(inputs.rows(Argument::Points)?)?;
+        out.take(made)
     }
 }
 

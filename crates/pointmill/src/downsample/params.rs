@@ -1,25 +1,26 @@
 //! Parameters of downsampling.
 
 use crate::{Result, VoxelGrid};
-use pointmill_core::names;
+use pointmill_core::{names, params};
 
-/// Parameters of downsampling: plain values, which every downsampler checks when it is made.
-///
-/// ```
-/// use pointmill::downsample::{DownsampleParams, Keep};
-/// let params = DownsampleParams { keep: Keep::Centre, ..DownsampleParams::default() };
-/// assert_eq!(params.voxel_size, [0.2; 3]);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DownsampleParams {
-    /// Edge lengths of a voxel along x, y, z in metres; default 0.2.
-    pub voxel_size: [f32; 3],
-    /// Which point stands for a voxel; default the mean.
-    pub keep: Keep,
-    /// What decides with [`Keep::Random`]; default 0.
-    pub seed: u64,
+params! {
+    /// Parameters of downsampling: plain values, which every downsampler checks when it is made.
+    ///
+    /// ```
+    /// use pointmill::downsample::{DownsampleParams, Keep};
+    /// let params = DownsampleParams { keep: Keep::Centre, ..DownsampleParams::default() };
+    /// assert_eq!(params.voxel_size, [0.2; 3]);
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DownsampleParams {
+        /// Edges of a voxel along x, y, z in metres.
+        pub voxel_size: [f32; 3] = [0.2; 3];
+        /// Point of a voxel: the mean of all columns of its points, its first point, the one nearest to
+        /// its centre, or one at random.
+        pub keep: Keep = Keep::Mean;
+        /// What decides with a random point.
+        pub seed: u64 = 0;
+    }
 }
 
 /// Which point stands for a voxel.
@@ -50,16 +51,10 @@ impl Keep {
     }
 }
 
-impl Default for DownsampleParams {
-    fn default() -> Self {
-        Self::new([0.2; 3])
-    }
-}
-
 impl DownsampleParams {
     /// Defaults, but for the voxel size.
     pub fn new(voxel_size: [f32; 3]) -> Self {
-        Self { voxel_size, keep: Keep::Mean, seed: 0 }
+        Self { voxel_size, ..Self::default() }
     }
 
     /// Checks everything that does not depend on the points.

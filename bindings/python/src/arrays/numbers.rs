@@ -1,22 +1,21 @@
-//! Whole numbers and triples as callers give them.
+//! Whole numbers of 32 or 64 bits as callers give them.
 
-use crate::args::{list, whole};
-use crate::arrays::{Array, Data, Dtype, Place, listed};
+use super::{Array, Data, Dtype, Place, listed};
 use crate::errors::value;
 use pointmill::{Buffer, Result, Stream};
 use pyo3::prelude::*;
 
 /// Cells, items or counts of 32 or 64 bits.
-pub(super) struct Numbers<'py>(Array<'py>);
+pub(crate) struct Numbers<'py>(Array<'py>);
 
 /// The same for work without the interpreter's lock.
-pub(super) enum Taken {
+pub(crate) enum Taken {
     Given(Data),
     Converted(Vec<i32>),
 }
 
 impl<'py> Numbers<'py> {
-    pub(super) fn new(
+    pub(crate) fn new(
         object: &Bound<'py, PyAny>,
         name: &'static str,
         wanted: &[Option<usize>],
@@ -32,20 +31,20 @@ impl<'py> Numbers<'py> {
     }
 
     /// Refuses numbers that lie elsewhere than another array.
-    pub(super) fn beside(self, other: &Array<'_>) -> PyResult<Self> {
+    pub(crate) fn beside(self, other: &Array<'_>) -> PyResult<Self> {
         Ok(Self(self.0.beside(other)?))
     }
 
-    pub(super) const fn array(&self) -> &Array<'py> {
+    pub(crate) const fn array(&self) -> &Array<'py> {
         &self.0
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.shape()[0]
     }
 
     /// One more than the largest number, 1 at least.
-    pub(super) fn items(&self) -> PyResult<usize> {
+    pub(crate) fn items(&self) -> PyResult<usize> {
         if self.len() == 0 {
             return Ok(1);
         }
@@ -53,7 +52,7 @@ impl<'py> Numbers<'py> {
         Ok(usize::try_from(largest).unwrap_or(0).saturating_add(1))
     }
 
-    pub(super) fn take(&self, stream: &Stream) -> PyResult<Taken> {
+    pub(crate) fn take(&self, stream: &Stream) -> PyResult<Taken> {
         let data = self.0.data(stream)?;
         if *self.0.dtype() == Dtype::I32 {
             return Ok(Taken::Given(data));
@@ -69,21 +68,10 @@ impl<'py> Numbers<'py> {
 }
 
 impl Taken {
-    pub(super) fn buffer(&self, stream: &Stream) -> Result<Buffer<i32>> {
+    pub(crate) fn buffer(&self, stream: &Stream) -> Result<Buffer<i32>> {
         match self {
             Self::Given(data) => data.whole_numbers(stream),
             Self::Converted(numbers) => stream.upload(numbers),
         }
     }
-}
-
-/// Three whole numbers along z, y, x, or one for all.
-pub(super) fn triple(object: &Bound<'_, PyAny>, name: &str, least: u32) -> PyResult<[u32; 3]> {
-    if let Ok(one) = object.extract::<i64>() {
-        return Ok([whole(one, least, name)?; 3]);
-    }
-    let what = "3 whole numbers along z, y, x, or one for all";
-    let all: Vec<i64> = list(object, name, what, 3)?;
-    let all = all.into_iter().map(|one| whole(one, least, name)).collect::<PyResult<Vec<_>>>()?;
-    <[u32; 3]>::try_from(all).map_err(|all| value(name, what, format_args!("{all:?}")))
 }
