@@ -1,5 +1,8 @@
 //! Array operators as doors see any of them: parameters, inputs and results by lists.
 
+#[cfg(test)]
+mod tests;
+
 use crate::arrays::DeviceArrays;
 use crate::device::Stream;
 use crate::{Argument, Dtype, Error, Ints, Result, Rows};
