@@ -10,17 +10,16 @@ import torch
 from torch import Tensor
 
 from . import _pointmill
-from ._traces import _eager, _each, _refuse_grad
+from ._traces import _each, _operator
 
 
-@torch.library.custom_op("pointmill::boxes_iou", mutates_args=())
-def _iou_op(a: Tensor, b: Tensor, kind: str, aligned: bool, origin: str) -> Tensor:
-    return _pointmill.iou(a, b, kind=cast(Any, kind), aligned=aligned, origin=cast(Any, origin))
-
-
-@_iou_op.register_fake
-def _(a, b, kind, aligned, origin):
+def _iou_fake(a, b, kind, aligned, origin):
     return a.new_empty((a.shape[0],) if aligned else (a.shape[0], b.shape[0]), dtype=torch.float32)
+
+
+@_operator(_iou_fake, vmap=_each)
+def _boxes_iou(a: Tensor, b: Tensor, kind: str, aligned: bool, origin: str) -> Tensor:
+    return _pointmill.iou(a, b, kind=cast(Any, kind), aligned=aligned, origin=cast(Any, origin))
 
 
 def boxes_iou(
@@ -57,20 +56,34 @@ def boxes_iou(
     >>> boxes_iou(boxes, boxes).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    eager = _eager(a, b)
-    _refuse_grad("a", a, eager)
-    _refuse_grad("b", b, eager)
-    if not eager:
-        return _iou_op(a, b, kind, bool(aligned), origin)
-    return _pointmill.iou(a, b, kind=kind, aligned=aligned, origin=origin)
+    return _boxes_iou({"a": a, "b": b}, kind, bool(aligned), origin)
 
 
-def _suppress(
+def _nms_fake(boxes, scores, class_ids, threshold, metric, row_splits, score_threshold, pre_max, post_max, origin, padded):
+    items = 1 if row_splits is None else len(row_splits) - 1
+    if not padded:
+        kept = torch.library.get_ctx().new_dynamic_size()
+        return boxes.new_empty((kept,), dtype=torch.int64), boxes.new_empty((items + 1,), dtype=torch.int64)
+    capacity = boxes.shape[0] if row_splits is None else max(b - a for a, b in zip(row_splits, row_splits[1:]))
+    for most in (pre_max, post_max):
+        capacity = capacity if most is None else torch.sym_min(capacity, most)
+    return boxes.new_empty((items, capacity), dtype=torch.int32), boxes.new_empty((items,), dtype=torch.int32)
+
+
+def _nms_each(info, in_dims, function, inputs):
+    # Of as many rows in each sample, or there is nothing to stack.
+    if not inputs[-1]:
+        raise ValueError("padded: expected True under torch.vmap, where all samples have as many rows, got False")
+    return _each(info, in_dims, function, inputs)
+
+
+@_operator(_nms_fake, vmap=_nms_each)
+def _nms(
     boxes: Tensor,
     scores: Tensor,
+    class_ids: Tensor | None,
     threshold: float,
     metric: str,
-    class_ids: Tensor | None,
     row_splits: Sequence[int] | None,
     score_threshold: float | None,
     pre_max: int | None,
@@ -84,33 +97,6 @@ def _suppress(
     return call(
         boxes, scores, threshold, class_ids=class_ids, row_splits=splits, origin=origin, padded=padded, **params
     )
-
-
-_nms_op = torch.library.custom_op("pointmill::nms", _suppress, mutates_args=())
-
-
-@_nms_op.register_fake
-def _(boxes, scores, threshold, metric, class_ids, row_splits, score_threshold, pre_max, post_max, origin, padded):
-    items = 1 if row_splits is None else len(row_splits) - 1
-    if not padded:
-        kept = torch.library.get_ctx().new_dynamic_size()
-        return boxes.new_empty((kept,), dtype=torch.int64), boxes.new_empty((items + 1,), dtype=torch.int64)
-    capacity = boxes.shape[0] if row_splits is None else max(b - a for a, b in zip(row_splits, row_splits[1:]))
-    for most in (pre_max, post_max):
-        capacity = capacity if most is None else torch.sym_min(capacity, most)
-    return boxes.new_empty((items, capacity), dtype=torch.int32), boxes.new_empty((items,), dtype=torch.int32)
-
-
-def _nms_each(info, in_dims, *inputs):
-    # Of as many rows in each sample, or there is nothing to stack.
-    if not inputs[-1]:
-        raise ValueError("padded: expected True under torch.vmap, where all samples have as many rows, got False")
-    return _each(info, in_dims, _nms_op, inputs)
-
-
-if hasattr(_iou_op, "register_vmap"):  # from torch 2.5 on; before, vmap does the same with a warning
-    _iou_op.register_vmap(lambda info, in_dims, *inputs: _each(info, in_dims, _iou_op, inputs))
-    _nms_op.register_vmap(_nms_each)
 
 
 def nms(
@@ -165,13 +151,7 @@ def nms(
     >>> nms(boxes, torch.tensor([0.6, 0.9, 0.3])).tolist()
     [1, 2]
     """
-    given = [("boxes", boxes), ("scores", scores)] + ([] if class_ids is None else [("class_ids", class_ids)])
-    eager = _eager(*(tensor for _, tensor in given))
-    for name, tensor in given:
-        _refuse_grad(name, tensor, eager)
     splits = None if row_splits is None else [index(k) for k in row_splits]
-    call = _suppress if eager else _nms_op
-    rows, others = call(
-        boxes, scores, float(threshold), metric, class_ids, splits, score_threshold, pre_max, post_max, origin, padded
-    )
-    return (rows, others) if padded or row_splits is not None else rows
+    others = (float(threshold), metric, splits, score_threshold, pre_max, post_max, origin, padded)
+    rows, counts = _nms({"boxes": boxes, "scores": scores, "class_ids": class_ids}, *others)
+    return (rows, counts) if padded or row_splits is not None else rows

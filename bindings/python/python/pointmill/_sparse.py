@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from . import _pointmill
-from ._traces import _eager, _refuse_grad
+from ._traces import _operator
 
 ORDERS = ("z", "z-trans", "hilbert", "hilbert-trans")
 _Size = int | Sequence[int]
@@ -42,29 +42,6 @@ class PooledCells(NamedTuple):
 
 
 # What the functions share
-
-
-def _operator(fake: Callable, schema: str | None = None) -> Callable[[Callable], Callable]:
-    """Registers a function as an operator, and makes it ``function(tensors by name, *other arguments)``: the operator where torch traces, itself elsewhere."""
-
-    def of(function: Callable) -> Callable:
-        name = f"pointmill::{function.__name__[1:]}"
-        operator = torch.library.custom_op(name, function, mutates_args=(), schema=schema)
-        operator.register_fake(fake)
-
-        def call(tensors: dict[str, Tensor | Sequence[Tensor] | None], *others: Any) -> Any:
-            given: list[tuple[str, Tensor]] = []
-            for name, value in tensors.items():
-                given += [(name, one) for one in value] if isinstance(value, (list, tuple)) else [(name, value)]
-            given = [(name, tensor) for name, tensor in given if tensor is not None]
-            eager = _eager(*(tensor for _, tensor in given))
-            for name, tensor in given:
-                _refuse_grad(name, tensor, eager)
-            return (function if eager else operator)(*tensors.values(), *others)
-
-        return call
-
-    return of
 
 
 def _new(like: Tensor, shape: Sequence[int | torch.SymInt], dtype: torch.dtype = torch.int32) -> Tensor:

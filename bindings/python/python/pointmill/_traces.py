@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -74,3 +75,30 @@ def _each(info, in_dims, function, inputs):
     if isinstance(results[0], Tensor):
         return torch.stack(results), 0
     return tuple(map(torch.stack, zip(*results))), (0,) * len(results[0])
+
+
+def _operator(
+    fake: Callable, schema: str | None = None, vmap: Callable | None = None
+) -> Callable[[Callable], Callable]:
+    """Registers a function as an operator, and makes it ``function(tensors by name, *other arguments)``: the operator where torch traces, itself elsewhere. `vmap` takes what :func:`_each` does."""
+
+    def of(function: Callable) -> Callable:
+        name = f"pointmill::{function.__name__[1:]}"
+        operator = torch.library.custom_op(name, function, mutates_args=(), schema=schema)
+        operator.register_fake(fake)
+        if vmap is not None and hasattr(operator, "register_vmap"):  # from torch 2.5 on; before, vmap does the same with a warning
+            operator.register_vmap(lambda info, in_dims, *inputs: vmap(info, in_dims, operator, inputs))
+
+        def call(tensors: dict[str, Tensor | Sequence[Tensor] | None], *others: Any) -> Any:
+            given: list[tuple[str, Tensor]] = []
+            for name, value in tensors.items():
+                given += [(name, one) for one in value] if isinstance(value, (list, tuple)) else [(name, value)]
+            given = [(name, tensor) for name, tensor in given if tensor is not None]
+            eager = _eager(*(tensor for _, tensor in given))
+            for name, tensor in given:
+                _refuse_grad(name, tensor, eager)
+            return (function if eager else operator)(*tensors.values(), *others)
+
+        return call
+
+    return of

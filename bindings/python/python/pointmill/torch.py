@@ -30,7 +30,7 @@ from ._sparse import (
     pool_hierarchy,
     serialize,
 )
-from ._traces import _eager, _each, _expect_tensor, _is_batched, _recorded, _refuse_grad, _transforms
+from ._traces import _eager, _each, _expect_tensor, _is_batched, _operator, _recorded, _refuse_grad, _transforms
 
 __all__ = [
     "CellSample",
@@ -575,22 +575,13 @@ class RoIAwarePool3d(nn.Module):
 # Points in boxes
 
 
-@torch.library.custom_op("pointmill::points_in_boxes_part", mutates_args=())
-def _part_op(points: Tensor, boxes: Tensor, origin: str, margin: float) -> Tensor:
-    return _pointmill.points_in_boxes_part(points, boxes, origin=cast(Any, origin), margin=margin)
-
-
-@_part_op.register_fake
-def _(points, boxes, origin, margin):
+def _part_fake(points, boxes, origin, margin):
     return points.new_empty((points.shape[0],), dtype=torch.int32)
 
 
-def _part_each(info, in_dims, *inputs):
-    return _each(info, in_dims, _part_op, inputs)
-
-
-if hasattr(_part_op, "register_vmap"):  # as for voxels
-    _part_op.register_vmap(_part_each)
+@_operator(_part_fake, vmap=_each)
+def _points_in_boxes_part(points: Tensor, boxes: Tensor, origin: str, margin: float) -> Tensor:
+    return _pointmill.points_in_boxes_part(points, boxes, origin=cast(Any, origin), margin=margin)
 
 
 def points_in_boxes_part(
@@ -620,9 +611,4 @@ def points_in_boxes_part(
     >>> points_in_boxes_part(torch.tensor([[1.5, 0.5, 0.5], [3.0, 0.0, 0.0]]), boxes).tolist()
     [0, -1]
     """
-    eager = _eager(points, boxes)
-    _refuse_grad("points", points, eager)
-    _refuse_grad("boxes", boxes, eager)
-    if not eager:
-        return _part_op(points, boxes, origin, float(margin))
-    return _pointmill.points_in_boxes_part(points, boxes, origin=origin, margin=margin)
+    return _points_in_boxes_part({"points": points, "boxes": boxes}, origin, float(margin))
