@@ -34,6 +34,22 @@ impl Draw<'_> {
         of[self.below(of.len())].clone()
     }
 
+    /// One of some values that an operator takes, now and then one of those that it refuses.
+    pub fn usual<T: Clone>(&mut self, usual: &[T], odd: &[T]) -> T {
+        match self.byte() {
+            kind @ 248.. => odd[usize::from(kind) % odd.len()].clone(),
+            kind => usual[usize::from(kind) % usual.len()].clone(),
+        }
+    }
+
+    /// Edges of a cell, nearly always good ones.
+    pub fn sizes(&mut self) -> [f32; 3] {
+        std::array::from_fn(|_| {
+            let odd = self.value();
+            self.usual(&[0.25, 1.0, 3.0], &[odd, odd.abs(), 0.0])
+        })
+    }
+
     /// Some of the bytes that are left, for an input of its own.
     pub fn part(&mut self) -> Self {
         let cut = self.0.len() * usize::from(self.byte()) / 256;
@@ -66,7 +82,7 @@ impl Draw<'_> {
     /// Rows most of which are near each other; some are there twice, and few have odd values. Where `positive`, these
     /// columns are nearly always 0 or more.
     pub fn near_rows(&mut self, columns: usize, most: usize, positive: std::ops::Range<usize>) -> Vec<f32> {
-        let positive = if self.below(16) == 0 { 0..0 } else { positive };
+        let positive = if self.below(16) == 15 { 0..0 } else { positive };
         let mut values: Vec<f32> = vec![];
         while !self.is_empty() && values.len() < most * columns {
             let begun = values.len();
@@ -95,8 +111,8 @@ impl Draw<'_> {
     pub fn splits(&mut self, rows: usize) -> Option<Vec<usize>> {
         let mut splits: Vec<_> = (0..self.below(4)).map(|_| self.below(rows.clamp(1, 256))).collect();
         match self.below(16) {
-            0 => return Some(splits),
-            1..8 => return None,
+            15 => return Some(splits),
+            0..8 => return None,
             _ => splits.sort_unstable(),
         }
         Some([vec![0], splits, vec![rows]].concat())

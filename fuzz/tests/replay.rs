@@ -82,7 +82,7 @@ fn change_seeds(name: &str, target: Target, seeds: &[Vec<u8>], end: Instant) {
 }
 
 /// Where libFuzzer cannot be built: `POINTMILL_FUZZ=op_boxes,60` runs a target for a minute on changes of its seeds. A
-/// target of an operator without seeds gets four of random bytes.
+/// target of an operator without seeds gets twelve of random bytes.
 #[test]
 #[ignore = "runs as long as it is told"]
 fn changes_of_seeds_are_taken() {
@@ -92,7 +92,7 @@ fn changes_of_seeds_are_taken() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(name);
     if !folder.exists() {
         std::fs::create_dir_all(&folder).expect("a folder");
-        for k in 0..4u8 {
+        for k in 0..12u8 {
             let seed = [vec![k], bytes(&mut (u64::from(k) + 7), 600)].concat();
             std::fs::write(folder.join(format!("seed_{k}")), seed).expect("a file");
         }

@@ -16,14 +16,15 @@ struct Input {
 
 impl Input {
     fn new(mut draw: Draw<'_>, columns: usize) -> Self {
-        let (with_classes, wrong) = (draw.below(2) == 0, usize::from(draw.below(16) == 0));
+        let (with_classes, wrong) = (draw.below(2) == 0, usize::from(draw.below(16) == 15));
         let others = draw.part().near_rows(columns, 40, if columns == 7 { 3..6 } else { 0..0 });
         let mut tail = draw.part();
         let boxes = draw.near_rows(7, 40, 3..6);
         let n = boxes.len() / 7;
         let splits = tail.splits(n);
-        let classes = with_classes.then(|| (0..n + wrong).map(|_| tail.one(&[0, 1, 2, 0, 1, 2, i32::MAX])).collect());
-        let scores = (0..n).map(|_| tail.value()).collect();
+        let classes = with_classes.then(|| (0..n + wrong).map(|_| tail.usual(&[0, 1, 2, i32::MAX], &[1])).collect());
+        let mut scores = tail.near_rows(1, n, 0..0);
+        scores.resize(n, 0.25);
         Self { boxes, others, scores, classes, splits }
     }
 }
@@ -38,16 +39,22 @@ pub fn run(bytes: &[u8]) {
     let mut draw = Draw(bytes);
     let (kind, lent) = (draw.below(4), draw.below(2) == 0);
     let origin = draw.one(&[BoxOrigin::BottomCenter, BoxOrigin::Center]);
-    let threshold = [0.0, 0.1, 0.5, 1.0, draw.value()][draw.below(5)];
+    let threshold = {
+        let odd = draw.value();
+        draw.usual(&[0.0, 0.1, 0.5, 1.0], &[odd, -0.5])
+    };
     let (choice, pairs) = (draw.below(3), draw.one(&[Pairs::All, Pairs::All, Pairs::All, Pairs::Aligned]));
-    let margin = [0.0, 0.5, draw.value()][draw.below(3)];
-    let most = [None, None, Some(1), Some(5), Some(u32::MAX), Some(0)];
+    let margin = {
+        let odd = draw.value();
+        draw.usual(&[0.0, 0.5, odd.abs()], &[odd])
+    };
+    let most = [None, None, Some(1), Some(5), Some(u32::MAX)];
     let nms = NmsParams {
         metric: [NmsMetric::Bev, NmsMetric::Volume, NmsMetric::Circle][choice],
         threshold,
         score_threshold: [None, Some(0.0), Some(draw.value())][draw.below(3)],
-        pre_max: draw.one(&most),
-        post_max: draw.one(&most),
+        pre_max: draw.usual(&most, &[Some(0)]),
+        post_max: draw.usual(&most, &[Some(0)]),
         origin,
     };
     let iou = IouParams { kind: [IouKind::Bev, IouKind::Volume, IouKind::Giou][choice], pairs, origin };

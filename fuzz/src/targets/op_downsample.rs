@@ -6,7 +6,7 @@ use pointmill::downsample::{DownsampleParams, Downsampled, Downsampler, Keep};
 /// Runs the target on the bytes of one input.
 pub fn run(bytes: &[u8]) {
     let mut draw = Draw(bytes);
-    let voxel_size = std::array::from_fn(|_| [0.25, 1.0, 3.0, 1e20, draw.value().abs(), draw.value()][draw.below(6)]);
+    let voxel_size = draw.sizes();
     let keep = draw.one(&[Keep::Mean, Keep::First, Keep::Centre, Keep::Random]);
     let params = DownsampleParams { keep, seed: u64::from(draw.byte()), ..DownsampleParams::new(voxel_size) };
     let columns = 3 + draw.below(3);

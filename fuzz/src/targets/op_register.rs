@@ -30,7 +30,10 @@ fn agree<T: PartialEq + std::fmt::Debug>(found: impl Fn(bool) -> pointmill::Resu
 }
 
 fn level(mut draw: Draw<'_>) {
-    let mut odd = |usual: f64| [usual, usual, usual, f64::from(draw.value())][draw.below(4)];
+    let mut odd = |usual: f64| {
+        let other = f64::from(draw.value());
+        draw.usual(&[usual], &[other, other.abs()])
+    };
     let target = LevelTargetParams { step: Some(odd(0.5)), range: odd(20.0), region: None, ground: true };
     let params = LevelParams {
         yaw_range: [odd(-0.5), odd(0.5)],
@@ -40,12 +43,12 @@ fn level(mut draw: Draw<'_>) {
         ..LevelParams::default()
     };
     let params = LevelParams {
-        ground: draw.one(&[None, Some(-1.0), Some(0.0), Some(f64::NAN), Some(1e300)]),
-        max_points: draw.one(&[64, 1024, 1, 0, usize::MAX]),
-        candidates: draw.one(&[1, 3, 10, 0, usize::MAX]),
+        ground: draw.usual(&[None, Some(-1.0), Some(0.0), Some(1e300)], &[Some(f64::NAN)]),
+        max_points: draw.usual(&[64, 1024, 1], &[0, usize::MAX]),
+        candidates: draw.usual(&[1, 3, 10, usize::MAX], &[0]),
         ..params
     };
-    let region = draw.one(&[None, Some([-2.0, -2.0, 4.0, 4.0]), Some([1.0, 1.0, 1.0, 1.0]), Some([f64::NAN; 4])]);
+    let region = draw.usual(&[None, Some([-2.0, -2.0, 4.0, 4.0]), Some([1.0; 4])], &[Some([f64::NAN; 4])]);
     let target = LevelTargetParams { region, ground: draw.below(2) == 0, ..target };
     let (map, source) = (cloud(&mut draw.part()), cloud(&mut draw));
     agree(|several| {

@@ -8,12 +8,13 @@ pub fn run(bytes: &[u8]) {
     let mut draw = Draw(bytes);
     let how = draw.one(&[Reduction::Sum, Reduction::Mean, Reduction::Min, Reduction::Max]);
     let columns = draw.one(&[1, 2, 3, 16, 17, 32, 0]);
-    let rows = draw.one(&[None, None, Some(33), Some(100), Some(1), Some(0)]);
-    let odd = draw.one(&[None, None, None, Some(-2), Some(i64::MIN), Some(i64::MAX)]);
+    let rows = draw.usual(&[None, Some(100), Some(120)], &[Some(1), Some(0)]);
+    let odd = draw.usual(&[None], &[Some(-2), Some(i64::MIN), Some(i64::MAX), Some(i64::MAX - 9)]);
     let mut index: Vec<i64> = draw.part().cells(1, 60).iter().map(|&row| i64::from(row.min(99)) - 1).collect();
     index.extend(odd);
     let n = index.len();
-    let values: Vec<f32> = (0..n * columns).map(|_| draw.value()).collect();
+    let mut values = draw.near_rows(columns.max(1), n, 0..0);
+    values.resize(n * columns, 0.25);
     let lists = match RowLists::new(&index, rows) {
         Ok(lists) => lists,
         Err(Error::Argument { argument, .. }) => {

@@ -6,6 +6,7 @@ use pointmill::sparse::{
     SparseCells,
 };
 use pointmill::{Aabb, Pose, Rows};
+use std::collections::{BTreeSet, HashSet};
 
 /// Runs the target on the bytes of one input.
 pub fn run(bytes: &[u8]) {
@@ -13,17 +14,13 @@ pub fn run(bytes: &[u8]) {
     [sample, serialize, pairs, densify, pillars, patches][draw.below(6)](draw);
 }
 
-fn sizes(draw: &mut Draw<'_>) -> [f32; 3] {
-    std::array::from_fn(|_| [0.25, 1.0, 3.0, draw.value().abs(), draw.value()][draw.below(5)])
-}
-
 fn sample(mut draw: Draw<'_>) {
     let range = Aabb::new(std::array::from_fn(|_| -draw.value().abs()), std::array::from_fn(|_| draw.value().abs()));
     let params = GridSampleParams {
         origin: draw.one(&[GridOrigin::Min, GridOrigin::Range(range)]),
         pick: draw.one(&[Pick::First, Pick::Nearest, Pick::Nth(0), Pick::Nth(u32::MAX), Pick::Random { seed: 3 }]),
-        capacity: draw.one(&[None, None, Some(1), Some(7), Some(0), Some(usize::MAX)]),
-        ..GridSampleParams::new(sizes(&mut draw))
+        capacity: draw.usual(&[None, None, Some(1), Some(7), Some(200)], &[Some(0), Some(usize::MAX)]),
+        ..GridSampleParams::new(draw.sizes())
     };
     let columns = 3 + draw.below(2);
     let input = |mut draw: Draw<'_>| {
@@ -45,13 +42,14 @@ fn sample(mut draw: Draw<'_>) {
 fn serialize(mut draw: Draw<'_>) {
     let pooling = draw.below(2) == 0;
     let orders =
-        Order::ALL.iter().copied().cycle().skip(draw.below(4)).take(draw.one(&[1, 2, 3, 4, 4, 0, 5])).collect();
-    let params = SerializeParams { depth: draw.one(&[None, Some(6), Some(16), Some(1), Some(0), Some(17)]), orders };
-    let strides: Vec<u32> = (0..draw.below(5)).map(|_| draw.one(&[2, 2, 4, 8, 1, 1 << 31, 2, 3, 0])).collect();
-    let room = [1, 5, 40, 200, 0];
-    let capacities = (draw.below(2) == 0).then(|| strides.iter().map(|_| draw.one(&room)).collect());
+        Order::ALL.iter().copied().cycle().skip(draw.below(4)).take(draw.usual(&[1, 2, 3, 4], &[0, 5])).collect();
+    let params =
+        SerializeParams { depth: draw.usual(&[None, Some(6), Some(16)], &[Some(1), Some(0), Some(17)]), orders };
+    let strides: Vec<u32> = (0..draw.below(5)).map(|_| draw.usual(&[2, 2, 4, 8, 1, 1 << 31], &[3, 0])).collect();
+    let room = [1, 5, 40, 200];
+    let capacities = (draw.below(2) == 0).then(|| strides.iter().map(|_| draw.usual(&room, &[0])).collect());
     let pool = PoolParams { strides, capacities };
-    let items = draw.one(&[1, 33, 40, 32_768, (1 << 31) - 1, 0, usize::MAX]);
+    let items = draw.usual(&[33, 40, 32_768], &[1, (1 << 31) - 1, 0, usize::MAX]);
     let input = |mut draw: Draw<'_>| {
         let rows = draw.cells(4, 100);
         let (batch, cells): (Vec<_>, Vec<_>) = rows.chunks_exact(4).map(|r| (r[0], [r[1], r[2], r[3]])).unzip();
@@ -82,32 +80,49 @@ fn serialize(mut draw: Draw<'_>) {
 
 fn pairs(mut draw: Draw<'_>) {
     let kind = draw.one(&[ConvKind::Submanifold, ConvKind::Strided, ConvKind::Transposed, ConvKind::Inverse]);
-    let mut three = |of: &[u32]| -> [u32; 3] { std::array::from_fn(|_| draw.one(of)) };
+    let mut three = |usual: &[u32], odd: &[u32]| -> [u32; 3] { std::array::from_fn(|_| draw.usual(usual, odd)) };
     let mut params = ConvParams {
-        kernel: three(&[3, 3, 3, 1, 1, 2, 0, 1 << 29, u32::MAX]),
-        stride: three(&[1, 1, 2, 2, 3, 1, 1 << 29, 0]),
-        padding: three(&[0, 1, 1, 0, 2, 1 << 29, u32::MAX]),
-        dilation: three(&[1, 1, 1, 2, 1 << 28, 0, u32::MAX]),
+        kernel: three(&[3, 3, 3, 1, 1, 2], &[0, 1 << 29, u32::MAX]),
+        stride: three(&[1, 1, 2, 2, 3, 1], &[1 << 29, 0]),
+        padding: three(&[0, 1, 1, 0, 2], &[1 << 29, u32::MAX]),
+        dilation: three(&[1, 1, 1, 2], &[1 << 28, 0, u32::MAX]),
         kind,
         ..ConvParams::default()
     };
-    let shape = three(&[33, 33, 33, 40, 1 << 30, 1, 0, u32::MAX]);
-    let coarse = three(&[33, 17, 16, 35, 1 << 30, 1]);
-    if kind == ConvKind::Submanifold && draw.below(8) > 0 {
+    let shape = three(&[33, 33, 33, 40], &[1 << 30, 1, 0, u32::MAX]);
+    let odd = three(&[0], &[17, 1 << 30]);
+    if kind == ConvKind::Submanifold && draw.below(8) < 7 {
         (params.kernel, params.stride) = ([3, 1, 3], [1; 3]);
     }
-    params.capacity = draw.one(&[None, None, None, Some(1), Some(9), Some((1 << 30) - 1), Some(0)]);
+    params.capacity = match kind {
+        ConvKind::Strided | ConvKind::Transposed => {
+            draw.usual(&[None, None, Some(1), Some(9)], &[Some((1 << 30) - 1), Some(0)])
+        }
+        _ => draw.usual(&[None], &[Some(9)]),
+    };
     params.masks = draw.below(2) == 0;
-    let (batch, with_outputs) = (draw.one(&[33, 33, 40, 1, 0, u32::MAX]), draw.below(8) == 0);
+    // What a strided layer makes of the shape, or something else.
+    let coarse = [0, 1, 2].map(|k| {
+        let [n, window, pad, step] = [shape, params.kernel, params.padding, params.stride].map(|all| i64::from(all[k]));
+        let span = i64::from(params.dilation[k]).saturating_mul(window - 1).saturating_add(1);
+        if odd[k] > 0 { odd[k] } else { ((n + 2 * pad - span) / step.max(1) + 1).clamp(1, 1 << 30) as u32 }
+    });
+    let (batch, with_outputs) = (draw.usual(&[33, 33, 40], &[1, 0, u32::MAX]), draw.below(8) == 7);
     let given = with_outputs != (kind == ConvKind::Inverse);
-    let twice = draw.below(8) == 0;
+    let twice = draw.below(8) == 7;
+    let own = coarse.map(|n| n as i32);
     let input = |mut draw: Draw<'_>| {
-        [draw.part(), draw].map(|mut draw| {
+        let [outputs, mut cells] = [draw.part(), draw].map(|mut draw| {
+            let mut seen = HashSet::new();
             let mut cells = draw.cells(4, 40).as_chunks::<4>().0.to_vec();
-            let mut seen = std::collections::HashSet::new();
             cells.retain(|cell| seen.insert(*cell) || twice);
             cells
-        })
+        });
+        if given {
+            let inside = |[item, z, y, x]: [i32; 4]| [item, z % own[0], y % own[1], x % own[2]];
+            cells = cells.into_iter().map(inside).collect::<BTreeSet<_>>().into_iter().collect();
+        }
+        [outputs, cells]
     };
     let inputs = [input(draw.part()), input(draw)];
     let make = |stream: &_| {
@@ -125,9 +140,10 @@ fn densify(mut draw: Draw<'_>) {
     let columns = 3 + draw.below(3);
     let input = |mut draw: Draw<'_>| -> Vec<Sweep> {
         let sweep = |mut draw: Draw<'_>| {
-            let columns = columns + usize::from(draw.below(32) == 0);
+            let columns = columns + usize::from(draw.below(32) == 31);
             let pose = Pose::from_xyzrpy(std::array::from_fn(|_| f64::from(draw.value()))).unwrap_or(Pose::IDENTITY);
-            (draw.rows(columns, 50), columns, pose, draw.value())
+            let lag = [draw.value(), 0.1][usize::from(draw.below(32) < 31)];
+            (draw.rows(columns, 50), columns, pose, lag)
         };
         (0..draw.below(5)).map(|_| sweep(draw.part())).collect()
     };
@@ -147,17 +163,16 @@ fn densify(mut draw: Draw<'_>) {
 
 fn pillars(mut draw: Draw<'_>) {
     let features = draw.one(&[PillarFeatures::Nine, PillarFeatures::Eleven]);
-    let params =
-        PillarParams { features, ..PillarParams::new(sizes(&mut draw), std::array::from_fn(|_| draw.value())) };
-    let (slots, columns) = (draw.one(&[1, 2, 5, 32, 0, usize::MAX]), draw.one(&[4, 5, features.columns()]));
+    let params = PillarParams { features, ..PillarParams::new(draw.sizes(), std::array::from_fn(|_| draw.value())) };
+    let (slots, columns) = (draw.usual(&[1, 2, 5, 32], &[0, usize::MAX]), draw.usual(&[features.columns()], &[3, 6]));
     let width = draw.one(&[3, 4]);
     let input = |mut draw: Draw<'_>| {
         let mut tail = draw.part();
         let mut voxels = draw.rows(columns, 120);
-        if tail.below(16) > 0 && slots < 100 {
+        if tail.below(16) < 15 && slots < 100 {
             voxels.truncate(voxels.len() / (columns * slots.max(1)) * columns * slots.max(1));
         }
-        let rows = voxels.len() / columns / slots.max(1) + usize::from(tail.below(16) == 0);
+        let rows = voxels.len() / columns / slots.max(1) + usize::from(tail.below(16) == 15);
         let counts: Vec<i32> = (0..rows).map(|_| tail.one(&[1, 2, 5, 40, 0, -1, i32::MAX, i32::MIN])).collect();
         let cells: Vec<i32> = (0..rows * width).map(|_| tail.value() as i32).collect();
         (voxels, counts, cells)
@@ -180,8 +195,8 @@ fn pillars(mut draw: Draw<'_>) {
 
 /// Lists of the host against what they promise.
 fn patches(mut draw: Draw<'_>) {
-    let size = draw.one(&[1, 2, 3, 7, 64, 1 << 29, 0, usize::MAX]);
-    let odd = draw.one(&[None, None, None, Some(1 << 30), Some(usize::MAX), Some(0)]);
+    let size = draw.usual(&[1, 2, 3, 7, 64, 1 << 29], &[0, usize::MAX]);
+    let odd = draw.usual(&[None], &[Some(1 << 30), Some(usize::MAX), Some(0)]);
     let mut offsets: Vec<usize> = (0..draw.below(8))
         .scan(0, |end, _| {
             Some(*{
