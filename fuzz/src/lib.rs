@@ -1,6 +1,10 @@
-//! The targets, and what they share: values from bytes, and a reader given a file and a stream.
+//! The targets, and what they share: values from bytes, a reader given a file and a stream, and an operator on all
+//! devices.
 
+mod everywhere;
 pub mod targets;
+
+pub use everywhere::{Named, everywhere};
 
 use pointmill::Device;
 use pointmill_io::{Format, IoError, Limits, NamedPoints, ReadOptions, Scan, read, read_from, write_ply};
@@ -25,6 +29,35 @@ impl Draw<'_> {
         usize::from(self.byte()) % n
     }
 
+    /// One of some values.
+    pub fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+
+    /// One of some values that an operator takes, now and then one of those that it refuses.
+    pub fn usual<T: Clone>(&mut self, usual: &[T], odd: &[T]) -> T {
+        match self.byte() {
+            kind @ 248.. => odd[usize::from(kind) % odd.len()].clone(),
+            kind => usual[usize::from(kind) % usual.len()].clone(),
+        }
+    }
+
+    /// Edges of a cell, nearly always good ones.
+    pub fn sizes(&mut self) -> [f32; 3] {
+        std::array::from_fn(|_| {
+            let odd = self.value();
+            self.usual(&[0.25, 1.0, 3.0], &[odd, odd.abs(), 0.0])
+        })
+    }
+
+    /// Some of the bytes that are left, for an input of its own.
+    pub fn part(&mut self) -> Self {
+        let cut = self.0.len() * usize::from(self.byte()) / 256;
+        let (own, rest) = self.0.split_at(cut.min(self.0.len()));
+        self.0 = rest;
+        Self(own)
+    }
+
     /// Whether there is nothing left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -37,8 +70,52 @@ impl Draw<'_> {
         match self.byte() {
             kind @ 0..8 => ODD[usize::from(kind)],
             8..24 => f32::from_bits(u32::from_le_bytes(std::array::from_fn(|_| self.byte()))),
-            kind => f32::from(kind as i8) * 0.25 + f32::from(self.byte()) / 512.0,
+            kind => self.near(kind),
         }
+    }
+
+    /// A value within 33 of 0.
+    fn near(&mut self, kind: u8) -> f32 {
+        f32::from(kind as i8) * 0.25 + f32::from(self.byte()) / 512.0
+    }
+
+    /// Rows most of which are near each other; some are there twice, and few have odd values. Where `positive`, these
+    /// columns are nearly always 0 or more.
+    pub fn near_rows(&mut self, columns: usize, most: usize, positive: std::ops::Range<usize>) -> Vec<f32> {
+        let positive = if self.below(16) == 15 { 0..0 } else { positive };
+        let mut values: Vec<f32> = vec![];
+        while !self.is_empty() && values.len() < most * columns {
+            let begun = values.len();
+            match self.byte() {
+                0..3 => values.extend((0..columns).map(|_| self.value())),
+                3..24 if begun > 0 => {
+                    let row = self.below(begun / columns) * columns;
+                    values.extend_from_within(row..row + columns);
+                }
+                _ => values.extend((0..columns).map(|_| {
+                    let kind = self.byte();
+                    self.near(kind)
+                })),
+            }
+            values[begun..][positive.clone()].iter_mut().for_each(|v| *v = v.abs());
+        }
+        values
+    }
+
+    /// [`Draw::near_rows`] as whole numbers, nearly always of 0 to 32.
+    pub fn cells(&mut self, columns: usize, most: usize) -> Vec<i32> {
+        self.near_rows(columns, most, 0..columns).iter().map(|&v| v as i32).collect()
+    }
+
+    /// Where the items of a batch of so many rows start; some are wrong.
+    pub fn splits(&mut self, rows: usize) -> Option<Vec<usize>> {
+        let mut splits: Vec<_> = (0..self.below(4)).map(|_| self.below(rows.clamp(1, 256))).collect();
+        match self.below(16) {
+            15 => return Some(splits),
+            0..8 => return None,
+            _ => splits.sort_unstable(),
+        }
+        Some([vec![0], splits, vec![rows]].concat())
     }
 
     /// As many rows of `columns` values as there are bytes for, at most `most`.
@@ -51,10 +128,10 @@ impl Draw<'_> {
     }
 }
 
-/// The CPU with one thread or with two.
-pub fn cpu(two: bool) -> &'static Device {
+/// The CPU with one thread or with three.
+pub fn cpu(several: bool) -> &'static Device {
     static CPU: OnceLock<[Device; 2]> = OnceLock::new();
-    &CPU.get_or_init(|| [1, 2].map(|n| Device::cpu_with_threads(n).expect("a thread")))[usize::from(two)]
+    &CPU.get_or_init(|| [1, 3].map(|n| Device::cpu_with_threads(n).expect("a thread")))[usize::from(several)]
 }
 
 /// A file of this thread to give to readers.

@@ -2,9 +2,14 @@
 
 use pointmill_io::Format;
 
+mod op_boxes;
+mod op_downsample;
 mod op_icp;
 mod op_ndt;
+mod op_register;
 mod op_roi_pool;
+mod op_scatter;
+mod op_sparse;
 mod op_voxelize;
 mod read_bin;
 mod read_detections;
@@ -14,9 +19,14 @@ mod read_mcap;
 mod read_moments;
 mod read_poses;
 
+pub use op_boxes::run as op_boxes;
+pub use op_downsample::run as op_downsample;
 pub use op_icp::run as op_icp;
 pub use op_ndt::run as op_ndt;
+pub use op_register::run as op_register;
 pub use op_roi_pool::run as op_roi_pool;
+pub use op_scatter::run as op_scatter;
+pub use op_sparse::run as op_sparse;
 pub use op_voxelize::run as op_voxelize;
 pub use read_bin::run as read_bin;
 pub use read_detections::run as read_detections;
@@ -49,9 +59,14 @@ pub type Target = fn(&[u8]);
 
 /// Every target by the name of its program.
 pub const ALL: &[(&str, Target)] = &[
+    ("op_boxes", op_boxes),
+    ("op_downsample", op_downsample),
     ("op_icp", op_icp),
     ("op_ndt", op_ndt),
+    ("op_register", op_register),
     ("op_roi_pool", op_roi_pool),
+    ("op_scatter", op_scatter),
+    ("op_sparse", op_sparse),
     ("op_voxelize", op_voxelize),
     ("read_bin", read_bin),
     ("read_detections", read_detections),
