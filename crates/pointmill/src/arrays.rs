@@ -8,7 +8,7 @@ mod any;
 mod outputs;
 
 pub use any::{AnyArray, AnyBuffer, Value};
-pub use outputs::{ArrayLender, DeviceArrays};
+pub use outputs::{ArrayLender, Counted, DeviceArrays};
 pub(crate) use outputs::{outputs, read_cut, replace};
 
 use crate::device::{Buffer, Output, Stream};

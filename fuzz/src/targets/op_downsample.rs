@@ -24,7 +24,8 @@ pub fn run(bytes: &[u8]) {
         |out| {
             let Some(out) = out else { return Ok(vec![]) };
             let ([splits, indices], kept) = (out.lists()?, out.kept_indices()?);
-            let counts = [out.report.points, out.report.kept, out.report.non_finite].map(|n| n as u64);
+            let report = out.report();
+            let counts = [report.points, report.kept, report.non_finite].map(|n| n as u64);
             Ok(vec![Named(vec![
                 ("points", out.read()?.into()),
                 ("kept", kept.into()),

@@ -20,7 +20,7 @@ pub trait DeviceArrays {
     /// # Errors
     /// Those of reading the result: rows in memory of a GPU that the operator refuses, and whatever
     /// the queued work ran into.
-    fn counted(&self) -> Result<(Vec<ArraySpec<Self::Array>>, Self::Report)>;
+    fn counted(&self) -> Result<Counted<Self>>;
 
     /// The address of an array on the device, and how many values there is room for.
     fn memory(&self, array: Self::Array) -> (u64, usize);
@@ -36,6 +36,9 @@ pub trait DeviceArrays {
     /// Arrays of another stream or type; then the result is as it was.
     fn exchange(&mut self, arrays: Arrays<Self::Array>) -> Result<Arrays<Self::Array>>;
 }
+
+/// The arrays of a call as they are, and what it counted.
+pub type Counted<R> = (Vec<ArraySpec<<R as DeviceArrays>::Array>>, <R as DeviceArrays>::Report);
 
 type Lend<K> = dyn FnMut(&[ArraySpec<K>]) -> Result<Arrays<K>> + Send + Sync;
 

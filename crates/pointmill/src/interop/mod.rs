@@ -12,7 +12,7 @@ mod raw;
 
 pub use raw::{Lent, RawRows};
 
-pub use crate::arrays::{ArrayLender, ArrayName, ArraySpec, Arrays, DeviceArrays, Shape};
+pub use crate::arrays::{ArrayLender, ArrayName, ArraySpec, Arrays, Counted, DeviceArrays, Shape};
 pub use crate::ndt::NamedCells;
 pub use crate::scatter::{Reduction, RowLists, RowNumber, Scattered, spread};
 

@@ -78,7 +78,9 @@ fn read<W: Worker>(out: &mut W::Out, stream: &Stream) -> Result<Vec<(&'static st
 /// Bits, so that a NaN equals itself.
 fn bits(arrays: &[(&'static str, AnyArray)]) -> Vec<String> {
     let one = |(name, array): &(&str, AnyArray)| match array {
-        AnyArray::F32(values) => format!("{name}: {:?}", values.iter().map(|value| value.to_bits()).collect::<Vec<_>>()),
+        AnyArray::F32(values) => {
+            format!("{name}: {:?}", values.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
+        }
         other => format!("{name}: {other:?}"),
     };
     arrays.iter().map(one).collect()
@@ -249,7 +251,12 @@ fn suppression_is_a_worker() {
         }
         let scores = (0..n).map(|_| number(random, 1.0)).collect();
         let classes = (0..n).map(|_| random.below(3) as i32).collect();
-        vec![Given::Rows(boxes, 7), Given::Rows(scores, 1), Given::Ints(classes), Given::Splits(vec![0, n / 3, n / 3, n])]
+        vec![
+            Given::Rows(boxes, 7),
+            Given::Rows(scores, 1),
+            Given::Ints(classes),
+            Given::Splits(vec![0, n / 3, n / 3, n]),
+        ]
     };
     let default = NmsParams::default();
     let params = [
