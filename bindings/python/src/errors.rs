@@ -1,8 +1,8 @@
 //! The library's errors as Python's.
 
-use pointmill::{Argument, Error};
-use pointmill_data::{DataError, is_of_input};
-use pointmill_io::IoError;
+use pointmill::{Argument, Dtype, Error};
+use pointmill_data::DataError;
+use pointmill_io::{Detail, IoError};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use std::ffi::CString;
@@ -26,53 +26,50 @@ pub(crate) fn unnamed(py: Python<'_>, is_value: bool, text: String) -> PyErr {
 /// The library's name of an argument and the one that Python's callers know.
 pub(crate) type Names = &'static [(Argument, &'static str)];
 
-/// Types of values by the names that the library has for them, and by those of numpy and torch.
-const TYPES: [(&str, &str); 7] = [
-    ("f16", "float16"),
-    ("bf16", "bfloat16"),
-    ("f32", "float32"),
-    ("f64", "float64"),
-    ("i32", "int32"),
-    ("i64", "int64"),
-    ("u32", "uint32"),
-];
-
-/// A text of the library with types as Python names them.
+/// What an argument should be or is, with types of values as numpy and torch name them.
+///
+/// A dozen errors of arguments say words such as "values of type f32 or f64". To carry each type as
+/// a value of its own through all errors would take more code than this. It is for words that the
+/// library wrote itself, of which whole ones count: no path and no content of a file comes here.
 pub(crate) fn in_python(text: &str) -> String {
-    let mut renamed = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        let end = rest.find(|c| !inside(c)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
-        renamed.push_str(TYPES.iter().find(|(library, _)| *library == word).map_or(word, |(_, python)| python));
-        let next = after.find(inside).unwrap_or(after.len());
-        renamed.push_str(&after[..next]);
-        rest = &after[next..];
+    let outside = |c: char| !(c.is_alphanumeric() || c == '_');
+    let renamed = text.split_inclusive(outside).flat_map(|part| {
+        let word = part.trim_end_matches(outside);
+        let known = Dtype::ALL.iter().find(|dtype| dtype.as_str() == word);
+        [known.map_or(word, |dtype| dtype.numpy()), &part[word.len()..]]
+    });
+    renamed.collect()
+}
+
+/// The message of an error of the library, with arguments under the names of the function that was
+/// called.
+fn told(error: &Error, names: Names) -> String {
+    let Error::Argument { argument, expected, got } = error else { return error.to_string() };
+    let (of, axis) = argument.of_axis();
+    let known = names.iter().find(|(library, _)| *library == of);
+    let name = match (known, axis) {
+        (None, _) => argument.as_str().to_owned(),
+        (Some((_, python)), None) => (*python).to_owned(),
+        (Some((_, python)), Some(axis)) => format!("{python}[{axis}]"),
+    };
+    let wanted = in_python(expected);
+    // What was found is a type where one was wanted. Else it may be a path or a name of the caller.
+    let found = if wanted == *expected { got.clone() } else { in_python(got) };
+    format!("{name}: expected {wanted}, got {found}")
+}
+
+/// The exception of the class that an error of the library has in Python.
+fn raised(error: &Error, text: String) -> PyErr {
+    match error {
+        Error::Argument { .. } => PyValueError::new_err(text),
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
+        _ => PyRuntimeError::new_err(text),
     }
-    renamed
 }
 
 /// An error of the library, with arguments under the names of the function that was called.
 pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
-    let text = match &error {
-        Error::Argument { argument, expected, got } => {
-            let (of, axis) = argument.of_axis();
-            let known = names.iter().find(|(library, _)| *library == of);
-            let name = match (known, axis) {
-                (None, _) => argument.as_str().to_owned(),
-                (Some((_, python)), None) => (*python).to_owned(),
-                (Some((_, python)), Some(axis)) => format!("{python}[{axis}]"),
-            };
-            return value(&name, in_python(expected), in_python(got));
-        }
-        other => in_python(&other.to_string()),
-    };
-    match error {
-        Error::Tile { .. } => PyValueError::new_err(text),
-        Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
-        _ => PyRuntimeError::new_err(text),
-    }
+    raised(&error, told(&error, names))
 }
 
 /// An error in work for which the interpreter's lock was let go and taken again.
@@ -97,16 +94,24 @@ impl From<PyErr> for CallError {
 
 /// An error of the data layer: of a file, of the library, or of an argument.
 pub(crate) fn data(error: DataError, names: Names) -> PyErr {
+    let text = words_of_data(&error, names);
     match error {
-        DataError::File(error) | DataError::Output(error) => file(error),
-        DataError::Operator(error) => from_library(error, names),
-        DataError::At { error: Error::OutOfMemory { .. }, .. } => PyMemoryError::new_err(error.to_string()),
-        DataError::At { error: ref of, .. } if !is_of_input(of) => PyRuntimeError::new_err(error.to_string()),
-        DataError::Ended(_) => PyMemoryError::new_err(error.to_string()),
-        DataError::Stopped => PyRuntimeError::new_err(error.to_string()),
-        // The data layer names other options as the command does.
-        DataError::Option { .. } => PyValueError::new_err(error.to_string().replace("--", "")),
-        error => PyValueError::new_err(in_python(&error.to_string())),
+        DataError::File(error) | DataError::Output(error) | DataError::OptionFile { error, .. } => of_file(error, text),
+        DataError::Operator(error) | DataError::At { error, .. } => raised(&error, text),
+        DataError::Ended(_) => PyMemoryError::new_err(text),
+        DataError::Stopped => PyRuntimeError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
+/// The words of an error of the data layer, with options as arguments of Python.
+pub(crate) fn words_of_data(error: &DataError, names: Names) -> String {
+    match error {
+        DataError::File(error) | DataError::Output(error) => words(error),
+        DataError::Operator(error) => told(error, names),
+        DataError::At { path, error } => format!("{}: {}", path.display(), told(error, names)),
+        DataError::OptionFile { option, error } => format!("{option}: {}", words(error)),
+        error => error.to_string(),
     }
 }
 
@@ -135,6 +140,11 @@ impl<T> OrRaise<T> for Result<T, CallError> {
 /// `ValueError`.
 pub(crate) fn file(error: IoError) -> PyErr {
     let text = words(&error);
+    of_file(error, text)
+}
+
+/// The same with other words.
+fn of_file(error: IoError, text: String) -> PyErr {
     match error {
         IoError::Io { source, .. } => std::io::Error::new(source.kind(), text).into(),
         IoError::OutOfMemory { .. } => PyMemoryError::new_err(text),
@@ -142,20 +152,22 @@ pub(crate) fn file(error: IoError) -> PyErr {
     }
 }
 
-/// The words of an error of a file, with types as Python names them.
+/// The words of an error of a file, with types as Python names them: what was wanted is in words of
+/// the library, and what was found only where it is a type. The path and the content of the file stay
+/// what they are.
 pub(crate) fn words(error: &IoError) -> String {
-    let text = error.to_string();
-    // A path stays what it is.
-    let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
-    let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
-    format!("{path}{}", in_python(what))
+    let Some(detail) = error.detail() else { return error.to_string() };
+    let wanted = in_python(&detail.wanted);
+    let is_type = matches!(error, IoError::DtypeMismatch(_));
+    let found = if is_type { in_python(&detail.found) } else { detail.found.clone() };
+    Detail { wanted, found, ..detail.clone() }.to_string()
 }
 
 /// Gives each text as a `UserWarning` of the caller.
 pub(crate) fn warn(py: Python<'_>, told: impl Iterator<Item = impl ToString>) -> PyResult<()> {
     let kind = py.get_type::<PyUserWarning>();
     told.into_iter().try_for_each(|told| {
-        let told = CString::new(told.to_string().replace('\0', "?"))?;
+        let told = CString::new(pointmill_io::escape(&told.to_string()))?;
         PyErr::warn(py, &kind, &told, 1)
     })
 }

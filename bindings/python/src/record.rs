@@ -72,7 +72,7 @@ impl Attributes {
     pub(crate) fn arrays_with<K: ArrayName>(mut self, always: &[K], wide: &[K]) -> Self {
         for array in K::ALL {
             let annotation = if always.contains(array) { "_Own" } else { "_Own | Any" }.to_owned();
-            let doc = in_python(&plain(array.doc())).replace("u64", "int64");
+            let doc = in_python(&plain(array.doc())).replace("uint64", "int64");
             let doc = doc.replace("uint32", if wide.contains(array) { "int64" } else { "int32" });
             self.0.push(Attribute { name: array.name(), annotation, doc });
         }

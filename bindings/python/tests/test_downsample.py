@@ -104,7 +104,7 @@ def test_what_a_format_does_not_keep_is_a_warning(tmp_path):
     assert scan["id"].dtype == np.uint64 and scan["id"].tolist() == ids.tolist()
     pointmill.write(tmp_path / "b.feather", scan)
     assert pointmill.read(tmp_path / "b.feather")["id"].tolist() == ids.tolist()
-    with pytest.warns(UserWarning, match="`id` is rounded to f64"):
+    with pytest.warns(UserWarning, match="`id` is rounded to float64"):
         pointmill.write(tmp_path / "b.ply", scan)
 
 

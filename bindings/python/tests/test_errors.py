@@ -1,8 +1,10 @@
 """What must be refused, and how it is told."""
 
+import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,6 +53,28 @@ def test_types_are_named_as_numpy_names_them(tmp_path):
     pointmill.write(path, pointmill.Scan(np.array([[515_000.123, 2, 3, 1.7e9 + 0.123]]), ["x", "y", "z", "stamp"]))
     told = " ".join(pointmill.read(path, local_origin="none").warnings)
     assert told.count("float32") == 2 and " f32" not in told, told
+
+
+def test_words_of_files_stay_what_they_are(tmp_path):
+    """A path or a column with the name of a type of Rust, or with dashes, is told as it is."""
+    path = tmp_path / "--f32 f64.ply"
+    pointmill.write(path, pointmill.Scan(np.array([[0, 2, 3, 1.7e9 + 0.123]]), ["x", "y", "z", "f64"]))
+    (told,) = pointmill.read(path).warnings
+    assert told.startswith("column `f64` is rounded to float32"), told
+    path.write_bytes(b"ply\nf32 --f64\n")
+    with pytest.raises(ValueError, match=r"/--f32 f64\.ply: .*got .*f32 --f64"):
+        pointmill.read(path)
+    with pytest.raises(FileNotFoundError, match="/--f32: no such file"):
+        pointmill.read(tmp_path / "--f32")
+
+
+def test_no_door_cuts_or_replaces_text():
+    """Errors carry their parts; a door puts them together."""
+    root = Path(__file__).parents[3]
+    for door in ("bindings/python/src/errors.rs", "crates/pointmill-batch/src/failure.rs"):
+        text = (root / door).read_text()
+        cut = re.findall(r"(?:(?<!iter\(\))\.find|\.replacen?|\.r?split(?:n|_once|_at\w*)?|\.strip_\w+)\(.*", text)
+        assert not cut, f"{door}: {cut}"
 
 
 def test_ray_names_its_extra():

@@ -71,14 +71,14 @@ def test_a_start_and_a_base(yard, grid):
 
 
 def test_of_a_map_by_blocks_what_is_near_is_loaded(yard, tmp_path):
-    blocks = pointmill.ndt.BlockMap(tmp_path / "map", resolution=2.0, block=16.0)
+    blocks = pointmill.ndt.BlockMap(tmp_path / "f32", resolution=2.0, block=16.0)
     blocks.add("here", yard)
     blocks.add("far", yard, pose=pose(2000.0, 0.0, 0.0))
     for block in blocks.blocks:
         blocks.merge(block)
     whole, truth = blocks.grid(), pose(12.3, 7.9, 0.7)
     assert "125_0" in blocks.blocks
-    (tmp_path / "map" / "125_0.arrow").write_text("no sums")
+    (tmp_path / "f32" / "125_0.arrow").write_text("no sums")
     for start, options in ((pose(12.9, 7.5, 0.73), {}), (None, {"region": (8.0, 4.0, 16.0, 12.0)})):
         localizers = [pointmill.Localizer(map, **options) for map in (whole, blocks)]
         for localizer in localizers if start is not None else ():
@@ -91,7 +91,7 @@ def test_of_a_map_by_blocks_what_is_near_is_loaded(yard, tmp_path):
         pointmill.Localizer(blocks).push(seen(yard, truth))
     far = pointmill.Localizer(blocks)
     far.start(pose(2010.0, 8.0, 0.7))
-    with pytest.raises(ValueError, match="tile 125_0: expected its sums, got: "):
+    with pytest.raises(ValueError, match="^map: expected the sums of tile 125_0, got .*/f32/125_0.arrow: "):
         far.push(seen(yard, truth))
 
 

@@ -286,7 +286,7 @@ def test_origin_and_deskewed_sweeps_are_those_of_one_process(cluster, drive):
     rows = build_ndt(drive / "survey", poses=drive / "tum.txt", deskew="on", out=drive / "on", **SETTINGS).take_all()
     (error,) = [row["error"] for row in rows if row["status"] == "failed"]
     assert error.startswith(str(drive / "survey" / "3.ply")) and ": times: expected a column named t, time, timestamp or the like" in error
-    with pytest.raises(ValueError, match="^deskew on: expected poses with times .*, got poses without: poses"):
+    with pytest.raises(ValueError, match="^deskew: expected poses with times .*, got poses without: poses"):
         build_ndt(drive / "survey", poses=poses, deskew="on", out=drive / "on", **SETTINGS)
     with pytest.raises(ValueError, match="map.json: origin: expected"):
         build_ndt(drive / "survey", out=drive / "one", local_origin="none", **SETTINGS)

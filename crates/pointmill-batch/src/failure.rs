@@ -3,8 +3,8 @@
 use crate::signal;
 use crate::text::counted;
 use pointmill::{Argument, Error};
-use pointmill_data::DataError;
 use pointmill_data::inputs::STDIN;
+use pointmill_data::{DataError, Needs};
 use pointmill_io::IoError;
 use pointmill_view::ViewError;
 use std::path::{Path, PathBuf};
@@ -113,6 +113,7 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
         Argument::Grid => "--voxel-size and --range",
         Argument::GridSize => "--grid-size",
         Argument::Guess | Argument::TargetFromSource => "--guess",
+        Argument::Map => "--map",
         Argument::Margin => "--margin",
         Argument::MaxDistance => "--max-distance",
         Argument::MaxIterations => "--max-iterations",
@@ -151,15 +152,19 @@ const fn flag_of(argument: Argument) -> Option<&'static str> {
 
 /// The message of an error about an argument, with the name of its flag.
 fn with_flag(e: &Error) -> String {
-    let message = e.to_string();
-    let flag = match e {
-        Error::Argument { argument, .. } => flag_of(argument.of_axis().0),
-        _ => None,
-    };
-    match (flag, message.split_once(": ")) {
-        (Some(flag), Some((_, reason))) => format!("{flag}: {reason}"),
-        _ => message,
+    if let Error::Argument { argument, expected, got } = e
+        && let Some(flag) = flag_of(argument.of_axis().0)
+    {
+        return format!("{flag}: expected {expected}, got {got}");
     }
+    e.to_string()
+}
+
+/// The message of an option that cannot be used, with the names of flags.
+fn of_option(option: &str, expected: &str, got: &str, needs: Option<&Needs>) -> String {
+    let dashes = if option == STDIN { "" } else { "--" };
+    let needs = needs.map(|needs| format!("; needs --{needs}")).unwrap_or_default();
+    format!("{dashes}{option}: expected {expected}, got {got}{needs}")
 }
 
 impl From<Error> for Failure {
@@ -192,8 +197,10 @@ impl From<DataError> for Failure {
             DataError::File(e) | DataError::Output(e) => e.into(),
             DataError::Operator(e) => e.into(),
             DataError::Twice { .. } => Self::Usage(e.to_string()),
-            DataError::Option { option: STDIN, .. } => Self::Usage(e.to_string()),
-            DataError::Option { .. } => Self::Usage(format!("--{e}")),
+            DataError::Option { option, expected, got, needs } => {
+                Self::Usage(of_option(option, &expected, &got, needs.as_ref()))
+            }
+            DataError::OptionFile { option, error } => Self::Usage(format!("--{option}: {error}")),
             DataError::Ended(message) => Self::OutOfMemory(message),
             DataError::Stopped => {
                 signal::requested().map_or_else(|| Self::Internal("stopped by nobody".into()), Self::Interrupted)

@@ -1,7 +1,7 @@
 //! Arrays in memory of the caller and of results.
 
 use crate::error::{Fault, Result};
-use crate::handle::{choice, given, structs, text};
+use crate::handle::{given, structs, text};
 use pointmill::interop::{ArrayName, ArraySpec, DeviceArrays, Lent, RawRows};
 use pointmill::{AnyBuffer, Argument, ArrayView, Buffer, Dtype, NamedArrays, Stream, Values};
 use std::ffi::{c_char, c_void};
@@ -111,13 +111,20 @@ impl Default for pointmill_array {
 }
 
 fn on_device(place: u32) -> Result<bool> {
-    choice(&[false, true], place, "place")
+    let known = [false, true].get(place as usize).copied();
+    known.ok_or_else(|| Fault::new("place", "a pointmill_place, 0 or 1", place))
+}
+
+/// The type and the place of the values of an argument.
+fn kind(array: &pointmill_array, argument: &str) -> Result<(Dtype, bool)> {
+    let kind = || Ok((dtype(array.r#type)?, on_device(array.place)?));
+    kind().map_err(|fault: Fault| fault.about(argument))
 }
 
 /// The values of an argument, for the time of the call on this stream.
 pub(crate) fn lent(array: *const pointmill_array, argument: Argument, stream: &Stream) -> Result<Lent> {
     let array = given(array).map_err(|fault| fault.about(argument.as_str()))?;
-    let (dtype, on_device) = (dtype(array.r#type)?, on_device(array.place)?);
+    let (dtype, on_device) = kind(&array, argument.as_str())?;
     let (rows, columns) = (array.rows as usize, array.columns as usize);
     let packed = RawRows::packed(array.data as usize, dtype, rows, columns, on_device);
     let stride = if array.stride == 0 { packed.stride } else { array.stride as usize };
@@ -136,15 +143,11 @@ pub(crate) fn counted(count: *const pointmill_array, stream: &Stream) -> Result<
         return Ok(None);
     }
     let array = given(count).map_err(|fault| fault.about("count"))?;
-    let words = array.rows.saturating_mul(array.columns);
-    if dtype(array.r#type)? != Dtype::U32
-        || words == 0
-        || array.data.is_null()
-        || !array.data.cast::<u32>().is_aligned()
-    {
+    let (words, (dtype, on_device)) = (array.rows.saturating_mul(array.columns), kind(&array, "count")?);
+    if dtype != Dtype::U32 || words == 0 || array.data.is_null() || !array.data.cast::<u32>().is_aligned() {
         return Err(Fault::new("count", "a u32 or more", format_args!("{words} values at {:?}", array.data)));
     }
-    if on_device(array.place)? {
+    if on_device {
         // SAFETY: the caller's promise of a word there.
         return Ok(Some(unsafe { Buffer::from_raw_cuda(stream, array.data as u64, 1) }?));
     }
@@ -290,7 +293,8 @@ impl Outcome {
             State::NotCalled => format!("none: call {} first", self.call),
             State::Failed => format!("none: the last call of {} failed", self.call),
         };
-        Err(Fault::new(text(name, "name")?, "a result", got))
+        let name = Some(text(name, "name")?).filter(|name| !name.is_empty());
+        Err(Fault::new(name.unwrap_or("name"), "a result", got))
     }
 }
 
@@ -305,7 +309,7 @@ pub(crate) fn give(views: &[Named], name: *const c_char, stream: &Stream, out: *
     let name = text(name, "name")?;
     let Some((_, view)) = views.iter().find(|(one, _)| *one == name) else {
         let names: Vec<_> = views.iter().map(|(name, _)| *name).collect();
-        return Err(Fault::new("name", names.join(", "), name));
+        return Err(Fault::new("name", names.join(", "), format_args!("{name:?}")));
     };
     let mut array = given(out).map_err(|fault| fault.about("array"))?;
     let row = view.columns * view.dtype.bytes();
@@ -315,7 +319,8 @@ pub(crate) fn give(views: &[Named], name: *const c_char, stream: &Stream, out: *
         array.place = u32::from(!stream.device().is_cpu());
     } else {
         has_room(&array, view).map_err(|fault| fault.about(name))?;
-        copy(view.address, bytes, array.data, on_device(array.place)?, stream)?;
+        let on_device = on_device(array.place).map_err(|fault| fault.about(name))?;
+        copy(view.address, bytes, array.data, on_device, stream)?;
     }
     array.r#type = type_number(view.dtype);
     (array.rows, array.columns, array.stride) = (view.rows as u64, view.columns as u64, row as u64);

@@ -73,7 +73,7 @@ impl pointmill_cloud {
         let expected = format_args!("3 to {MAX_FIELDS}");
         let fields = fields.ok_or_else(|| Fault::new("num_fields", expected, self.num_fields))?;
         let checked = fields.iter().map(|field| {
-            let (dtype, offset) = (dtype(field.r#type)?, field.offset as usize);
+            let (dtype, offset) = (dtype(field.r#type).map_err(|fault| fault.about("fields"))?, field.offset as usize);
             let fits = offset as u64 + dtype.bytes() as u64 <= self.point_step;
             let got = format_args!("{dtype} at offset {offset}");
             if fits {
@@ -97,8 +97,8 @@ pub extern "C" fn pointmill_cloud_of_layout(
 ) -> pointmill_status {
     guard(|| {
         let made = pointmill_cloud::new(layout, data, points, place)?;
-        let status = defaults(cloud, || made);
-        if status == pointmill_status::POINTMILL_OK { Ok(()) } else { Err(Fault::again(status)) }
+        let (before, status) = (Fault::failures(), defaults(cloud, || made));
+        if status == pointmill_status::POINTMILL_OK { Ok(()) } else { Err(Fault::again(status, before)) }
     })
 }
 

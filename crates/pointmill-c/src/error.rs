@@ -63,11 +63,22 @@ impl Fault {
         Self { status: pointmill_status::POINTMILL_ARGUMENT, argument, expected, got, message }
     }
 
-    /// The failure that the thread's last call told of.
-    pub(crate) fn again(status: pointmill_status) -> Self {
-        let [message, argument, expected, got] =
-            LAST.with(|last| last.borrow().0.clone().map(|text| text.to_string_lossy().into_owned()));
-        Self { status, argument, expected, got, message }
+    /// The failure of a function of the caller with this status: what its last call told of, if a call
+    /// has failed like this since there were `before` failures.
+    pub(crate) fn again(status: pointmill_status, before: u64) -> Self {
+        LAST.with_borrow(|last| {
+            if last.failures == before || last.status != Some(status) {
+                return Self { status, ..Self::new("work", "POINTMILL_OK", format_args!("{status:?}")) };
+            }
+            let texts = last.texts.each_ref().map(|text| text.to_string_lossy().into_owned());
+            let [message, argument, expected, got] = texts;
+            Self { status, argument, expected, got, message }
+        })
+    }
+
+    /// How many calls of this thread have failed.
+    pub(crate) fn failures() -> u64 {
+        LAST.with_borrow(|last| last.failures)
     }
 
     /// The same about an argument with a name of the door's.
@@ -92,20 +103,25 @@ impl From<Error> for Fault {
         };
         match error {
             Error::Argument { argument, expected, got } => Self::new(argument, expected, got),
-            Error::Tile { tile: [x, y], reason } => Self::new(format_args!("tile {x}_{y}"), "its sums", reason),
             Error::OutOfMemory { .. } => of(pointmill_status::POINTMILL_OUT_OF_MEMORY),
             Error::DeviceUnavailable { .. } => of(pointmill_status::POINTMILL_NO_DEVICE),
             Error::DeviceLost { .. } => of(pointmill_status::POINTMILL_DEVICE_LOST),
             Error::Device { .. } => of(pointmill_status::POINTMILL_DEVICE),
-            Error::Internal { .. } => of(pointmill_status::POINTMILL_INTERNAL),
-            _ => of(pointmill_status::POINTMILL_ARGUMENT),
+            // An error about an argument is an `Error::Argument`.
+            _ => of(pointmill_status::POINTMILL_INTERNAL),
         }
     }
 }
 
-/// Message, argument, expected and got of the last call of a thread that failed.
+/// The last call of a thread that failed.
 #[derive(Default)]
-struct Last([CString; 4]);
+struct Last {
+    status: Option<pointmill_status>,
+    /// Message, argument, expected and got.
+    texts: [CString; 4],
+    /// How many calls have failed so far.
+    failures: u64,
+}
 
 thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
@@ -130,15 +146,18 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> pointmill_status {
         }
     };
     let Fault { status, argument, expected, got, message } = fault;
-    let last = Last([message, argument, expected, got].map(text));
+    let texts = [message, argument, expected, got].map(text);
     // A thread that ends has nobody left to ask.
-    let _ = LAST.try_with(|place| place.replace(last));
+    let _ = LAST.try_with(|last| {
+        let failures = last.borrow().failures + 1;
+        last.replace(Last { status: Some(status), texts, failures })
+    });
     status
 }
 
 fn last(part: usize) -> *const c_char {
     const NOTHING: *const c_char = c"".as_ptr();
-    LAST.try_with(|last| last.borrow().0[part].as_ptr()).unwrap_or(NOTHING)
+    LAST.try_with(|last| last.borrow().texts[part].as_ptr()).unwrap_or(NOTHING)
 }
 
 /// What the last call of this thread that failed says: "argument: expected .., got ..". The text is

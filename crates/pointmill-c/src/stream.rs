@@ -96,7 +96,7 @@ pub extern "C" fn pointmill_stream_capture(
 ) -> pointmill_status {
     guard(|| {
         create(graph, || {
-            let (work, mut refused) = (some(work, "work")?, 0);
+            let (work, mut refused, before) = (some(work, "work")?, 0, Fault::failures());
             let captured = of(stream)?.capture(|| {
                 refused = work(data);
                 let ended = || pointmill::Error::Internal { what: "work ended the recording".to_owned() };
@@ -104,7 +104,7 @@ pub extern "C" fn pointmill_stream_capture(
             });
             match captured {
                 Ok(graph) => Ok(pointmill_graph(graph)),
-                Err(_) if refused != 0 => Err(Fault::again(pointmill_status::of_caller(refused)?)),
+                Err(_) if refused != 0 => Err(Fault::again(pointmill_status::of_caller(refused)?, before)),
                 Err(error) => Err(error.into()),
             }
         })

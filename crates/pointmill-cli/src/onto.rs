@@ -2,7 +2,7 @@
 
 use crate::batch::Shared;
 use crate::batch::prelude::*;
-use crate::inputs::{read_cloud, require_format};
+use crate::inputs::{read_cloud, require_format, stdin_twice};
 use crate::outputs::has_extension;
 use crate::pose;
 use pointmill::{Device, Error, Pose, Rows};
@@ -97,7 +97,7 @@ pub(crate) fn check_one<'a>(
     }
     let inputs: Vec<&Path> = [source, target].into_iter().filter(|input| !is_stdin(input)).collect();
     match inputs.len() {
-        0 => return Err(Failure::Usage("-: can be used for one input only".into())),
+        0 => return Err(stdin_twice().into()),
         1 => require_format(options)?,
         _ => {}
     }

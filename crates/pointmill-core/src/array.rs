@@ -39,6 +39,30 @@ impl Dtype {
         }
     }
 
+    /// The name that numpy and torch have for the type.
+    ///
+    /// ```
+    /// use pointmill_core::array::Dtype;
+    /// assert_eq!((Dtype::F32.as_str(), Dtype::F32.numpy()), ("f32", "float32"));
+    /// ```
+    pub const fn numpy(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::U8 => "uint8",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::U64 => "uint64",
+            Self::F16 => "float16",
+            Self::Bf16 => "bfloat16",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+        }
+    }
+
     /// Whether an `f32` holds every value of the type.
     pub const fn fits_f32(self) -> bool {
         !matches!(self, Self::I32 | Self::I64 | Self::U32 | Self::U64 | Self::F64)

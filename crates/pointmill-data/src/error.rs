@@ -2,7 +2,31 @@
 
 use pointmill::Error;
 use pointmill_io::IoError;
+use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// An option that another one needs, and the value that it needs if not any will do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The option's name.
+    pub option: &'static str,
+    /// Its value.
+    pub value: Option<String>,
+}
+
+impl Needs {
+    pub(crate) const fn any(option: &'static str) -> Self {
+        Self { option, value: None }
+    }
+}
+
+/// The option, and the value behind a space.
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.option)?;
+        self.value.iter().try_for_each(|value| write!(f, " {value}"))
+    }
+}
 
 /// What the functions of this crate fail with.
 #[derive(Debug, thiserror::Error)]
@@ -33,14 +57,26 @@ pub enum DataError {
         /// The other.
         second: String,
     },
-    /// An option that cannot be used as it is given. A door spells its name: `--deskew` on the
-    /// command line.
-    #[error("{option}: {reason}")]
+    /// An option that cannot be used as it is given. A door spells the names of options, such as
+    /// `--deskew` on the command line.
+    #[error("{option}: expected {expected}, got {got}{}", needs.as_ref().map(|n| format!("; needs {n}")).unwrap_or_default())]
     Option {
         /// The option's name.
         option: &'static str,
-        /// What was expected and what was given.
-        reason: String,
+        /// What was expected.
+        expected: String,
+        /// What was given.
+        got: String,
+        /// Another option that makes it one that can be used.
+        needs: Option<Needs>,
+    },
+    /// An option that names a file which cannot be used.
+    #[error("{option}: {error}")]
+    OptionFile {
+        /// The option's name.
+        option: &'static str,
+        /// Why.
+        error: IoError,
     },
     /// An input without something that the run was told to need.
     #[error("{input}: {reason}")]
@@ -60,8 +96,18 @@ pub enum DataError {
 
 impl DataError {
     /// An option that cannot be used.
-    pub fn option(option: &'static str, reason: impl Into<String>) -> Self {
-        Self::Option { option, reason: reason.into() }
+    pub fn option(option: &'static str, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self::Option { option, expected: expected.into(), got: got.into(), needs: None }
+    }
+
+    /// The same of an option that can be used with another one.
+    pub(crate) fn without(
+        option: &'static str,
+        expected: impl Into<String>,
+        got: impl Into<String>,
+        needs: Needs,
+    ) -> Self {
+        Self::Option { option, expected: expected.into(), got: got.into(), needs: Some(needs) }
     }
 
     /// An error of the library that is about a file or a folder.
@@ -74,5 +120,48 @@ impl DataError {
 /// Whether an error of an operator is about the input that it works on, so that the others are done
 /// all the same. Parameters are checked before, so an error about an argument is.
 pub const fn is_of_input(e: &Error) -> bool {
-    matches!(e, Error::Argument { .. } | Error::Tile { .. } | Error::OutOfMemory { .. })
+    matches!(e, Error::Argument { .. } | Error::OutOfMemory { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pointmill_io::Detail;
+
+    /// The option that an error is about. A new variant must be put here: one about an option has its
+    /// name as a part, which each door spells.
+    const fn option_of(error: &DataError) -> Option<&'static str> {
+        match error {
+            DataError::Option { option, .. } | DataError::OptionFile { option, .. } => Some(option),
+            DataError::File(_)
+            | DataError::Output(_)
+            | DataError::Operator(_)
+            | DataError::At { .. }
+            | DataError::Twice { .. }
+            | DataError::MissingField { .. }
+            | DataError::Ended(_)
+            | DataError::Stopped => None,
+        }
+    }
+
+    #[test]
+    fn options_are_named_by_doors_alone() {
+        let needs = Needs { option: "local-origin", value: Some("1,2,3".into()) };
+        let file = IoError::BadValue(Detail::new("a.txt", "line 1", "--numbers", "none"));
+        let errors = [
+            (DataError::option("frames", "1:2", "3:4"), "frames: expected 1:2, got 3:4"),
+            (
+                DataError::without("no-merge", "one", "none", needs),
+                "no-merge: expected one, got none; needs local-origin 1,2,3",
+            ),
+            (
+                DataError::OptionFile { option: "poses", error: file },
+                "poses: a.txt: line 1: expected --numbers, got none",
+            ),
+        ];
+        for (error, told) in errors {
+            assert_eq!(error.to_string(), told);
+            assert!(told.starts_with(option_of(&error).unwrap()));
+        }
+    }
 }

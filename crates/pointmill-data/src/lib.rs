@@ -16,7 +16,7 @@ pub mod runs;
 mod text;
 mod thinned;
 
-pub use error::{DataError, is_of_input};
+pub use error::{DataError, Needs, is_of_input};
 pub use inputs::{find_inputs, natural_order, sort_naturally};
 pub use json_line::json_line;
 pub use maps::{

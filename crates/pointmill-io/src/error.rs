@@ -50,7 +50,8 @@ macro_rules! classes {
                 }
             }
 
-            pub(crate) fn detail(&self) -> Option<&Detail> {
+            /// The parts of the message; `None` where the system refused.
+            pub fn detail(&self) -> Option<&Detail> {
                 match self {
                     Self::Io { .. } => None,
                     $(Self::$class(detail))|* => Some(detail),

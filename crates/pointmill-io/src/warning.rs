@@ -223,8 +223,11 @@ fn listed(columns: &[String]) -> String {
 // Only numbers that are compared, never NaN.
 impl Eq for Warning {}
 
+/// `{:#}` names types as numpy does: `float32` for `f32`.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if f.alternate() { Dtype::numpy } else { Dtype::as_str };
+        let f32 = name(Dtype::F32);
         match self {
             Self::Empty => write!(f, "the cloud is empty"),
             Self::NoFinitePoint { points } => write!(f, "none of the {points} points is finite"),
@@ -235,10 +238,11 @@ impl fmt::Display for Warning {
                 let unit =
                     if let [Some(unit)] = Vec::from_iter(units)[..] { format!(" {unit}") } else { String::new() };
                 let by: f64 = format!("{by:.1e}").parse().unwrap_or(*by);
+                let to = name(*to);
                 write!(f, "{word} {} {verb} rounded to {to} (largest change {by}{unit})", listed(columns))
             }
             Self::Rounded { by, origin } => {
-                write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32")?;
+                write!(f, "coordinates moved by up to {by:.3} m when they were cast to {f32}")?;
                 match origin {
                     [0.0, 0.0, 0.0] => Ok(()),
                     [x, y, z] => write!(f, " about the origin {x}, {y}, {z}"),
@@ -302,7 +306,7 @@ impl fmt::Display for Warning {
                 let (word, verb) = if *count == 1 { ("number", "was") } else { ("numbers", "were") };
                 write!(
                     f,
-                    "{count} whole {word} of text {verb} rounded to f32; a format with types of columns (.ply, .pcd, .feather) keeps all digits"
+                    "{count} whole {word} of text {verb} rounded to {f32}; a format with types of columns (.ply, .pcd, .feather) keeps all digits"
                 )
             }
             Self::Missing { count: 1 } => {
@@ -326,7 +330,7 @@ impl fmt::Display for Warning {
             Self::Implausible { count, points } => {
                 write!(
                     f,
-                    "{count} of {points} points looked at are beyond 10,000 km or next to zero: these may be no rows of little-endian f32"
+                    "{count} of {points} points looked at are beyond 10,000 km or next to zero: these may be no rows of little-endian {f32}"
                 )
             }
             Self::LeftOut { columns } => {

@@ -74,6 +74,7 @@ arguments! {
     Keys = "keys",
     Layout = "layout",
     Len = "len",
+    Map = "map",
     Margin = "margin",
     Matrix = "matrix",
     MaxDistance = "max_distance",

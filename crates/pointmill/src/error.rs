@@ -9,7 +9,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument that the operator cannot work with. Nothing was done.
+    /// An argument that the operator cannot work with. Nothing was done. It alone is about an
+    /// argument: every other variant is about the device, the memory or the library.
     #[error("{argument}: expected {expected}, got {got}")]
     Argument {
         /// The argument's name.
@@ -18,14 +19,6 @@ pub enum Error {
         expected: String,
         /// What it is.
         got: String,
-    },
-    /// A tile of a map that its source could not give.
-    #[error("tile {}_{}: expected its sums, got: {reason}", tile[0], tile[1])]
-    Tile {
-        /// The numbers of the tile along x and y.
-        tile: [i32; 2],
-        /// What the source says.
-        reason: String,
     },
     /// A device asked for by name that is not there.
     #[error("device {device}: not available: {reason}")]
@@ -139,6 +132,38 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whether a variant is about an argument. A new one must be put here; one that is belongs into
+    /// [`Error::Argument`], of which each door tells the name, what was expected and what it is.
+    const fn is_of_argument(error: &Error) -> bool {
+        match error {
+            Error::Argument { .. } => true,
+            Error::DeviceUnavailable { .. }
+            | Error::OutOfMemory { .. }
+            | Error::DeviceLost { .. }
+            | Error::Device { .. }
+            | Error::Internal { .. } => false,
+        }
+    }
+
+    #[test]
+    fn errors_about_arguments_are_one_variant() {
+        let text = || "text".to_owned();
+        let all = [
+            Error::argument(Argument::Map, "the sums of tile 3_-2", "none"),
+            Error::DeviceUnavailable { device: text(), reason: text() },
+            Error::OutOfMemory { device: text(), bytes: 1 },
+            Error::DeviceLost { device: text(), action: "act", reason: text() },
+            Error::Device { device: text(), action: "act", reason: text() },
+            Error::Internal { what: text() },
+        ];
+        for error in all {
+            let (told, is_of_argument) = (error.to_string(), is_of_argument(&error));
+            assert_eq!(told.contains(": expected "), is_of_argument, "{told}");
+            let others = ["device text: ", "internal error: "].iter().any(|begin| told.starts_with(begin));
+            assert_eq!(others, !is_of_argument, "{told}");
+        }
+    }
 
     /// Errors of grids and clouds keep their words, and name an argument.
     #[test]

@@ -90,12 +90,12 @@ impl Dtype {
     /// The name that numpy and torch know it by.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::F16 => "float16",
-            Self::Bf16 => "bfloat16",
-            Self::F32 => "float32",
-            Self::F64 => "float64",
-            Self::I32 => "int32",
-            Self::I64 => "int64",
+            Self::F16 => pointmill::Dtype::F16.numpy(),
+            Self::Bf16 => pointmill::Dtype::Bf16.numpy(),
+            Self::F32 => pointmill::Dtype::F32.numpy(),
+            Self::F64 => pointmill::Dtype::F64.numpy(),
+            Self::I32 => pointmill::Dtype::I32.numpy(),
+            Self::I64 => pointmill::Dtype::I64.numpy(),
             Self::Other(name) => name,
         }
     }

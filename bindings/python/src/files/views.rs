@@ -3,7 +3,7 @@
 use super::scan::Scan;
 use super::{cloud, rows};
 use crate::ending::detached;
-use crate::errors::{OrRaise, file, in_python, value};
+use crate::errors::{OrRaise, file, value};
 use crate::interrupt::{self, Effort};
 use crate::poses;
 use numpy::PyArray1;
@@ -51,7 +51,7 @@ impl Scan {
             origin: scan.cloud.origin().into(),
             names: scan.fields.iter().map(|field| field.name.clone()).collect(),
             format: scan.format.to_string(),
-            warnings: scan.warnings.iter().map(|warning| in_python(&warning.to_string())).collect(),
+            warnings: scan.warnings.iter().map(|warning| format!("{warning:#}")).collect(),
             wide: scan.wide().map(|wide| (wide.clone(), scan.fields[wide.column()].dtype)).collect(),
             xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
             later: Mutex::new(later.map(Arc::new)),

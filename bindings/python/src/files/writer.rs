@@ -55,7 +55,7 @@ pub(crate) fn write(
         };
         let lost = scan.get().with_named(py, names.as_deref(), write)?.map_err(file)?;
         // What changes on the way is said, as the command says it.
-        return warn(py, lost.iter().map(|warning| format!("write: {}: {warning}", path.display())));
+        return warn(py, lost.iter().map(|warning| format!("write: {}: {warning:#}", path.display())));
     }
     let (array, read_names, origin) = match points.cast::<Scan>() {
         Ok(scan) => {

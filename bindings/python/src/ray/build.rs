@@ -82,7 +82,7 @@ impl MapBuild {
         let (build, map) = (self.build.clone(), self.map.clone());
         let done = interrupt::run(py, Effort::Whole, (), move |()| {
             let Some(source) = sources.get(cloud.unwrap_or(0)) else {
-                return Ok(Err(DataError::option("cloud", "expected one of the bag")));
+                return Ok(Err(DataError::option("cloud", "one of the bag", cloud.unwrap_or(0).to_string())));
             };
             let item = Item { index, name: &name, source, version: version.as_deref() };
             let sum = |read: ReadInput| Ok((map.sum(|builder| builder.add(rows(&read.scan)?))?, ()));
@@ -112,7 +112,6 @@ impl MapBuild {
 fn reason(e: &DataError) -> Option<String> {
     match e {
         DataError::Operator(of) | DataError::At { error: of, .. } if !is_of_input(of) => None,
-        DataError::File(e) => Some(errors::words(e)),
-        e => Some(errors::in_python(&e.to_string())),
+        e => Some(errors::words_of_data(e, NAMES)),
     }
 }

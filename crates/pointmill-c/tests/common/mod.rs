@@ -88,6 +88,7 @@ pub(crate) fn street(n: usize, seed: u64) -> Vec<f32> {
 }
 
 /// Runs a worker on named inputs; null ones are left out.
+#[allow(dead_code, reason = "not every test runs workers")]
 pub(crate) fn run_worker(
     worker: *mut pointmill_worker,
     inputs: &[(&CStr, *const pointmill_array)],

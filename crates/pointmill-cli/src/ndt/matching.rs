@@ -8,7 +8,7 @@ use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, S
 use super::report;
 use crate::batch::Shared;
 use crate::batch::prelude::*;
-use crate::inputs::require_format;
+use crate::inputs::{require_format, stdin_twice};
 use crate::stderr;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
@@ -75,7 +75,7 @@ fn run(
 ) -> Result<(), Failure> {
     if is_stdin(&args.scan) {
         if is_stdin(&args.with.map) {
-            return Err(Failure::Usage("-: can be used for one input only".into()));
+            return Err(stdin_twice().into());
         }
         require_format(&args.with.read.options()?)?;
     }

@@ -179,7 +179,7 @@ fn of_a_map_by_blocks_what_is_near_is_loaded() {
     fs::write(at.join(format!("blocks/{}_{}.arrow", block[0], block[1])), "no sums").unwrap();
     let told = run(at, "localize --map blocks d --guess start.txt --out bad.txt --json").expect(3);
     assert_eq!(counts(&told), [6, 0, 0, 6]);
-    let tile = format!("tile {}_{}: expected its sums, got: ", block[0], block[1]);
+    let tile = format!("map: expected the sums of tile {}_{}, got ", block[0], block[1]);
     assert!(told.err.contains(&tile), "{}", told.err);
     assert!(!at.join("bad.txt").exists(), "no scan was read");
 }

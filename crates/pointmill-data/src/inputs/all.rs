@@ -1,10 +1,12 @@
 //! All inputs of a run, about one origin.
 
 use super::ahead::Ahead;
-use super::arguments::{cloud_of_bag, clouds, clouds_of_file, files, is_bag, is_stdin, read_stdin, require_format};
+use super::arguments::{
+    cloud_of_bag, clouds, clouds_of_file, files, is_bag, is_stdin, read_stdin, require_format, stdin_twice,
+};
 use super::frames::Frames;
 use super::in_time;
-use super::source::{BagCloud, Opened, STDIN, Source, Stamped, again};
+use super::source::{BagCloud, Opened, Source, Stamped, again};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
@@ -114,7 +116,7 @@ impl Inputs {
             } else if !is_stdin(arg) {
                 groups.push(files(arg)?);
             } else if groups.iter().flatten().any(|s| matches!(s, Source::Stdin)) {
-                return Err(DataError::option(STDIN, "can be used for one input only"));
+                return Err(stdin_twice());
             } else {
                 groups.push(vec![Source::Stdin]);
             }

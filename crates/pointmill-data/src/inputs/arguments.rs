@@ -3,7 +3,7 @@
 
 use super::find_inputs;
 use super::source::{BagCloud, STDIN, Source};
-use crate::DataError;
+use crate::{DataError, Needs};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
 use std::path::{Path, PathBuf};
@@ -117,10 +117,18 @@ pub(super) fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
     read_from(std::io::stdin().lock(), STDIN, options)
 }
 
+/// The error of the standard input that is given for more than one input.
+pub fn stdin_twice() -> DataError {
+    DataError::option(STDIN, "the standard input for one input only", "it for more")
+}
+
 /// Checks that `--format` is given, since the standard input has no name that tells its format.
 pub fn require_format(options: &ReadOptions) -> Result<(), DataError> {
     match options.format {
         Some(_) => Ok(()),
-        None => Err(DataError::option(STDIN, "needs --format, because the standard input has no file name")),
+        None => {
+            let expected = "a format, because the standard input has no file name";
+            Err(DataError::without(STDIN, expected, "none", Needs::any("format")))
+        }
     }
 }

@@ -63,8 +63,8 @@ impl Frames {
         let (count, FrameRange { start, end }) = (inputs.len(), self.range);
         if start >= count.max(1) || end.is_some_and(|end| end > count) {
             let end = end.map_or_else(String::new, |end| end.to_string());
-            let reason = format!("expected a range within 0:{count}, the inputs there are, got {start}:{end}");
-            return Err(DataError::option("frames", reason));
+            let expected = format!("a range within 0:{count}, the inputs there are");
+            return Err(DataError::option("frames", expected, format!("{start}:{end}")));
         }
         let taken = inputs.into_iter().take(end.unwrap_or(count)).skip(start);
         Ok(taken.step_by(self.every.get()).collect())

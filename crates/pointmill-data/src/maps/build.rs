@@ -4,7 +4,7 @@
 use super::blocks::{BlockMap, BlockRow, BlockSettings};
 use crate::inputs::{Frames, Inputs, ReadInput, Source, sort_naturally};
 use crate::poses::{Deskew, InputPoses};
-use crate::{DataError, Observer};
+use crate::{DataError, Needs, Observer};
 use pointmill::ndt::{NdtMoments, NdtParams};
 use pointmill_io::{IoError, LocalOrigin, ReadOptions, Scan};
 use std::collections::HashMap;
@@ -94,8 +94,9 @@ impl Build {
         inputs.note_origin(observer);
         let [x, y, z] = inputs.origin();
         if options.shared && known.is_none() && asked == LocalOrigin::Auto && [x, y, z] != [0.0; 3] {
-            let reason = format!("needs the same origin for all runs of the map, such as --local-origin {x},{y},{z}");
-            return Err(DataError::option("no-merge", reason));
+            let needs = Needs { option: "local-origin", value: Some(format!("{x},{y},{z}")) };
+            let expected = "the same origin for all runs of the map";
+            return Err(DataError::without("no-merge", expected, "one that the inputs decide", needs));
         }
         let poses = InputPoses::read(options.poses, options.deskew, (&mut sources, &inputs), observer)?;
         let NdtParams { covariance, min_points, eigen_ratio } = options.params;

@@ -3,7 +3,7 @@
 use super::{Deskew, deskew, find_log_poses, is_deskewed, log_stamp, pose_of_sweep};
 use crate::inputs::{Inputs, Source};
 use crate::maps::{BlockMap, BlockRow};
-use crate::{DataError, Observer};
+use crate::{DataError, Needs, Observer};
 use pointmill_core::Pose;
 use pointmill_io::{Dataset, Detail, IoError, PoseOptions, Poses, Scan, read_poses};
 use std::collections::HashSet;
@@ -92,7 +92,7 @@ impl InputPoses {
                 _ => Err(Self::missing()),
             };
         };
-        let poses = read_poses(path, &PoseOptions::default()).map_err(|e| DataError::option("poses", e.to_string()))?;
+        let poses = read_poses(path, &PoseOptions::default()).map_err(Self::refused)?;
         poses.warnings.iter().for_each(|told| observer.warning(&format!("{}: {told}", path.display())));
         let mut kinds = InputKinds::new(inputs.options().dataset);
         for source in sources.iter() {
@@ -106,7 +106,12 @@ impl InputPoses {
 
     /// The error of a run that deskews without poses.
     pub fn missing() -> DataError {
-        DataError::option("deskew", "needs --poses with times, got none")
+        DataError::without("deskew", "poses with times", "none", Needs::any("poses"))
+    }
+
+    /// The error of poses that cannot be used.
+    const fn refused(error: IoError) -> DataError {
+        DataError::OptionFile { option: "poses", error }
     }
 
     /// With poses that were read, or that no file has: `path` names them in errors. If numbers
@@ -124,8 +129,8 @@ impl InputPoses {
     ) -> Result<(Self, Option<IoError>), DataError> {
         let deskew = match (&poses.times, deskew) {
             (None, Deskew::On) => {
-                let message = "expected poses with times (TUM), got poses without";
-                return Err(DataError::option("deskew on", format!("{message}: {}", path.display())));
+                let got = format!("poses without: {}", path.display());
+                return Err(DataError::option("deskew", "poses with times (TUM) for on", got));
             }
             (None, Deskew::Auto) => {
                 observer.note(&format!("{}: poses without times; sweeps are taken as they are", path.display()));
@@ -139,8 +144,8 @@ impl InputPoses {
         };
         let stamped = poses.times.is_some() && inputs.is_stamped;
         if let Some(told) = poses.warnings.iter().find(|told| !stamped && told.moves_lines()) {
-            let way = "inputs without stamps take the lines one by one, so each needs a line of its own";
-            return Err(DataError::option("poses", format!("{}: {told}; {way}", path.display())));
+            let wanted = "one for each input, as inputs without stamps take them one by one";
+            return Err(Self::refused(IoError::BadValue(Detail::new(path, "lines", wanted, told.to_string()))));
         }
         let (count, found) = (inputs.count, poses.poses.len());
         let nothing = (!stamped && found > count).then(|| {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub type TileKey = [i32; 2];
 
 /// Where tiles come from: the moments of a tile, or none where the map has nothing. A tile that
-/// cannot be read is an [`Error::Tile`]; the next scan asks for it again.
+/// cannot be read is an error of [`Argument::Map`]; the next scan asks for it again.
 pub type TileSource = Box<dyn FnMut(TileKey) -> Result<Option<NdtMoments>> + Send>;
 
 /// A map for a [`Localizer`](super::Localizer).

@@ -42,7 +42,8 @@ impl Device {
 }
 
 fn parse_name(name: &str) -> Result<Name> {
-    parse(name).ok_or_else(|| Error::argument(Argument::Device, "auto, cpu, cuda or cuda:N with N = 0, 1, ...", name))
+    let got = if name.is_empty() { "nothing" } else { name };
+    parse(name).ok_or_else(|| Error::argument(Argument::Device, "auto, cpu, cuda or cuda:N with N = 0, 1, ...", got))
 }
 
 /// Opens the device of that name: `auto`, `cpu`, `cuda` for the first GPU, or `cuda:N`.

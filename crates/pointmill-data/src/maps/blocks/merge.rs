@@ -6,7 +6,7 @@ use crate::maps::cells::write_ndt_map;
 use crate::maps::moments::{read_ndt_moments_within, write_ndt_moments};
 use crate::{DataError, Observer};
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtReport};
-use pointmill::{Device, Error};
+use pointmill::{Argument, Device, Error};
 use pointmill_core::ndt::NdtMomentsTable;
 use pointmill_io::{Detail, IoError, Limits, Place};
 use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
@@ -107,7 +107,10 @@ impl BlockMap {
     pub fn localizer_map(&self, params: &LocalizerParams, limits: &Limits) -> Result<LocalizerMap, Error> {
         let (map, limits) = (self.clone(), limits.clone());
         let source = move |tile| {
-            let sums = map.sums(tile, &limits).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
+            let sums = map.sums(tile, &limits).map_err(|e| {
+                let [x, y] = tile;
+                Error::argument(Argument::Map, format!("the sums of tile {x}_{y}"), e)
+            })?;
             sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
         };
         let settings = self.settings();
