@@ -59,7 +59,7 @@ def boxes_iou(
     return _boxes_iou({"a": a, "b": b}, kind, bool(aligned), origin)
 
 
-def _nms_fake(boxes, scores, class_ids, threshold, metric, row_splits, score_threshold, pre_max, post_max, origin, padded):
+def _nms_fake(boxes, scores, threshold, metric, class_ids, row_splits, score_threshold, pre_max, post_max, origin, padded):
     items = 1 if row_splits is None else len(row_splits) - 1
     if not padded:
         kept = torch.library.get_ctx().new_dynamic_size()
@@ -81,9 +81,9 @@ def _nms_each(info, in_dims, function, inputs):
 def _nms(
     boxes: Tensor,
     scores: Tensor,
-    class_ids: Tensor | None,
     threshold: float,
     metric: str,
+    class_ids: Tensor | None,
     row_splits: Sequence[int] | None,
     score_threshold: float | None,
     pre_max: int | None,
@@ -152,6 +152,6 @@ def nms(
     [1, 2]
     """
     splits = None if row_splits is None else [index(k) for k in row_splits]
-    others = (float(threshold), metric, splits, score_threshold, pre_max, post_max, origin, padded)
-    rows, counts = _nms({"boxes": boxes, "scores": scores, "class_ids": class_ids}, *others)
+    others = (float(threshold), metric, class_ids, splits, score_threshold, pre_max, post_max, origin, padded)
+    rows, counts = _nms({"boxes": boxes, "scores": scores}, *others, also={"class_ids": class_ids})
     return (rows, counts) if padded or row_splits is not None else rows

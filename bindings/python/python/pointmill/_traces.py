@@ -80,7 +80,7 @@ def _each(info, in_dims, function, inputs):
 def _operator(
     fake: Callable, schema: str | None = None, vmap: Callable | None = None
 ) -> Callable[[Callable], Callable]:
-    """Registers a function as an operator, and makes it ``function(tensors by name, *other arguments)``: the operator where torch traces, itself elsewhere. `vmap` takes what :func:`_each` does."""
+    """Registers a function as an operator, and makes it ``function(tensors by name, *other arguments)``: the operator where torch traces, itself elsewhere. `also` are tensors among the others. `vmap` takes what :func:`_each` does."""
 
     def of(function: Callable) -> Callable:
         name = f"pointmill::{function.__name__[1:]}"
@@ -89,9 +89,11 @@ def _operator(
         if vmap is not None and hasattr(operator, "register_vmap"):  # from torch 2.5 on; before, vmap does the same with a warning
             operator.register_vmap(lambda info, in_dims, *inputs: vmap(info, in_dims, operator, inputs))
 
-        def call(tensors: dict[str, Tensor | Sequence[Tensor] | None], *others: Any) -> Any:
+        def call(
+            tensors: dict[str, Tensor | Sequence[Tensor] | None], *others: Any, also: dict[str, Tensor | None] | None = None
+        ) -> Any:
             given: list[tuple[str, Tensor]] = []
-            for name, value in tensors.items():
+            for name, value in {**tensors, **(also or {})}.items():
                 given += [(name, one) for one in value] if isinstance(value, (list, tuple)) else [(name, value)]
             given = [(name, tensor) for name, tensor in given if tensor is not None]
             eager = _eager(*(tensor for _, tensor in given))

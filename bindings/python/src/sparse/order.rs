@@ -86,7 +86,7 @@ struct Job {
     cells: Taken,
     batch: Option<(Taken, usize)>,
     len: usize,
-    targets: [Target; 2],
+    target: Target,
 }
 
 /// What a call made.
@@ -106,12 +106,12 @@ impl Job {
             cells = cells.batch(Ints::on_device(batch, self.len)?, *items)?;
         }
         let Worker { serializer, serialized, pool } = worker;
-        let [target, target_of_stages] = &self.targets;
+        let target = &self.target;
         let lending = target.lend(serialized, stream);
         let mut ran = serializer.run(cells, serialized);
         let mut lent = Vec::new();
         if let (Some((pooler, out)), Ok(())) = (pool.as_mut(), &ran) {
-            lent.extend(out.stages_mut().iter_mut().map(|stage| target_of_stages.lend(stage, stream)));
+            lent.extend(out.stages_mut().iter_mut().map(|stage| target.lend(stage, stream)));
             ran = pooler.run(cells, serialized, out);
         }
         let depth = serialized.depth();
@@ -121,7 +121,7 @@ impl Job {
         let stages = pool.iter_mut().flat_map(|(_, out)| out.stages_mut()).zip(lent).map(|(stage, lending)| {
             let depth = stage.depth();
             let ran = failed.clone().map_or(Ok(()), Err);
-            Ok((target_of_stages.take(stage, stream, lending, ran)?, depth))
+            Ok((target.take(stage, stream, lending, ran)?, depth))
         });
         let stages = stages.collect::<Vec<Result<_, CallError>>>();
         Ok(Done { cells: taken?, depth, stages: stages.into_iter().collect::<Result<_, _>>()? })
@@ -156,14 +156,14 @@ fn call<'py>(
         (None, None) => 1,
     };
     let (place, backend, len) = (cells.array().place(), cells.array().backend(), cells.len());
-    let targets = [false, padded].map(|padded| Target::new(&backend, padded));
+    let target = Target::new(&backend, padded);
     let done = CACHE.call(
         py,
         (place, params, NAMES),
         |stream| Worker::new(stream, params),
         |_, stream| {
             let batch = batch.as_ref().map(|batch| Ok::<_, PyErr>((batch.take(stream)?, items))).transpose()?;
-            Ok(Job { cells: cells.take(stream)?, batch, len, targets })
+            Ok(Job { cells: cells.take(stream)?, batch, len, target })
         },
         Effort::of(place, len, SHORT),
         |worker, stream, job| job.run(worker, stream),
@@ -262,7 +262,7 @@ pub(crate) fn serialize<'py>(
 /// capacities : list of int, optional
 ///     Most larger cells of each stage. Those beyond are dropped from the end of the first order, and counted; their rows have the cluster -1.
 /// padded : bool
-///     Whether the arrays of each stage have rows for as many larger cells as there is room for, with -1 behind those that are, so that a GPU is not waited for to count them.
+///     Whether the arrays of each stage have rows for as many larger cells as there is room for, with -1 behind those that are, so that a GPU is never waited for. Then bad cells are no error on a GPU.
 ///
 /// Returns
 /// -------

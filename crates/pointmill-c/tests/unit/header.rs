@@ -44,7 +44,7 @@ fn operator<W: Worker>(to: &mut String, arrays: &str) {
             write!(to, "enum pointmill_{of} {{\n{}}};\n\n", all.collect::<String>()).unwrap();
         }
     }
-    write!(to, "// Parameters of {name}; pointmill_{name}_params_init() sets the defaults.\n").unwrap();
+    writeln!(to, "// Parameters of {name}; pointmill_{name}_params_init() sets the defaults.").unwrap();
     write!(
         to,
         "typedef struct pointmill_{name}_params {{\n  // sizeof(pointmill_{name}_params)\n  size_t struct_size;\n"

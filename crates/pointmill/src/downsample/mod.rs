@@ -147,7 +147,7 @@ impl Downsampler {
             }
         };
         let [row_splits, indices] = lists;
-        Ok(Made { points, columns, row_splits, indices, report, chosen })
+        Ok(Made { points, columns, row_splits, indices, listed: counted.points_kept, report, chosen })
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct Made {
     pub(super) columns: usize,
     pub(super) row_splits: Buffer<u32>,
     pub(super) indices: Buffer<u32>,
+    /// Points in the lists of all voxels.
+    pub(super) listed: usize,
     pub(super) report: DownsampleReport,
     pub(super) chosen: Option<Vec<u32>>,
 }
@@ -66,9 +68,8 @@ impl Downsampled {
 
     /// Takes what a call made, into memory that is lent if it is.
     pub(super) fn take(&mut self, made: Made) -> Result<()> {
-        let Made { points, columns, row_splits, indices, report, chosen } = made;
+        let Made { points, columns, row_splits, indices, listed, report, chosen } = made;
         let splits = report.kept + 1;
-        let listed = row_splits.read(splits)?.last().map_or(0, |&end| end as usize);
         let sizes = DownsampledSizes { points: report.kept, columns, listed };
         if self.lender.is_some() {
             self.reserve(sizes)?;
