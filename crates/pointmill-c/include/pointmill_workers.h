@@ -81,7 +81,7 @@ enum pointmill_downsample_keep {
 typedef struct pointmill_downsample_params {
   // sizeof(pointmill_downsample_params)
   size_t struct_size;
-  // Edges of a voxel along x, y, z in metres.
+  // Edge lengths of a voxel along x, y, z in metres.
   float voxel_size[3];
   // Point of a voxel: the mean of all columns of its points, its first point, the one nearest to its
   // centre, or one at random.

@@ -1,6 +1,9 @@
 //! The header of the workers is made of their lists: `POINTMILL_WRITE_DOCS=1 cargo test` writes it.
 
+use super::params::{layout, numbers};
 use super::*;
+use pointmill::params::Params;
+use pointmill::record::Kind;
 use std::fmt::Write;
 use std::path::Path;
 

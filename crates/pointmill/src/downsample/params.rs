@@ -13,7 +13,7 @@ params! {
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct DownsampleParams {
-        /// Edges of a voxel along x, y, z in metres.
+        /// Edge lengths of a voxel along x, y, z in metres.
         pub voxel_size: [f32; 3] = [0.2; 3];
         /// Point of a voxel: the mean of all columns of its points, its first point, the one nearest to
         /// its centre, or one at random.
