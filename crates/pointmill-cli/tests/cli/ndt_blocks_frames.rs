@@ -72,8 +72,8 @@ fn all_inputs_share_the_origin_whatever_their_order_and_their_process() {
         assert!(told.err.contains(&wanted), "{}", told.err);
     }
     let told = run(at, &format!("ndt build utm/2.npy {build} --no-merge --out new")).expect(2);
-    let wanted =
-        "--no-merge: needs the same origin for all runs of the map, such as --local-origin 516000,4917000,-1000";
+    let wanted = "--no-merge: expected the same origin for all runs of the map, got one that the inputs decide; \
+                  needs --local-origin 516000,4917000,-1000";
     assert!(told.err.contains(wanted) && !at.join("new").exists(), "{}", told.err);
     // A part about another origin does not merge.
     run(at, "ndt build utm/0.npy --resolution 2 --blocks 64 --local-origin none --out zero").expect(3);
@@ -239,8 +239,11 @@ fn sweeps_that_cannot_be_deskewed_are_taken_as_they_are_or_fail() {
     assert_eq!(told.data("begin")[0]["deskew"], "off");
     assert!(told.err.contains("kitti.txt: poses without times; sweeps are taken as they are"), "{}", told.err);
     for (flags, wanted) in [
-        ("--deskew on --poses kitti.txt", "--deskew on: expected poses with times (TUM), got poses without: kitti.txt"),
-        ("--deskew on", "--deskew: needs --poses with times, got none"),
+        (
+            "--deskew on --poses kitti.txt",
+            "--deskew: expected poses with times (TUM) for on, got poses without: kitti.txt",
+        ),
+        ("--deskew on", "--deskew: expected poses with times, got none; needs --poses"),
     ] {
         let told = run(at, &format!("{build} {flags} --out o")).expect(2);
         assert!(told.err.contains(wanted), "{}", told.err);
