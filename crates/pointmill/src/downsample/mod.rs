@@ -53,7 +53,7 @@ const BOUNDED_BY_A_THREAD: usize = 1 << 15;
 /// let points = [0.1, 0.1, 0.0, /**/ 0.3, 0.1, 0.0, /**/ 1.5, 0.0, 0.0, /**/ f32::NAN, 0.0, 0.0];
 /// let thin = downsample(Points::new(&points, 3)?, &DownsampleParams::new([1.0; 3]), &Device::cpu())?;
 /// assert_eq!(thin.read()?, [0.2, 0.1, 0.0, 1.5, 0.0, 0.0]);
-/// assert_eq!((thin.report.kept, thin.report.non_finite), (2, 1));
+/// assert_eq!((thin.report().kept, thin.report().non_finite), (2, 1));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 pub fn downsample<'a>(points: impl Into<Rows<'a>>, params: &DownsampleParams, device: &Device) -> Result<Downsampled> {
