@@ -82,7 +82,7 @@ impl Downsampled {
         (self.report, self.chosen) = (report, chosen);
         Ok(())
     }
-    /// `[V]`: the index of the point that stands for each voxel, and with [`Keep::Mean`] of the
+    /// `[V]`: the index of the point that stands for each voxel, and with [`Keep::Mean`](super::Keep::Mean) of the
     /// first of the points whose mean does.
     ///
     /// # Errors
