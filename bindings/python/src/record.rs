@@ -107,7 +107,7 @@ fn annotation(kind: Kind, array: &str) -> Option<String> {
     })
 }
 
-fn quoted(names: &[&str]) -> String {
+pub(crate) fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,7 +5,7 @@ use crate::arrays::{Array, Backend, Data, Dtype, Made, Numbers, Taken, Target};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise, value};
 use crate::interrupt::Effort;
-use crate::record::plain;
+use crate::record::{plain, quoted};
 use pointmill::params::{Parameter, Params};
 use pointmill::record::{Kind, Value};
 use pointmill::worker::{Input, InputKind, Inputs, Worker};
@@ -43,8 +43,9 @@ pub(crate) struct Own(pub(crate) [&'static str; 4]);
 /// The names of a function's arguments: inputs, parameters, and its own.
 struct Signature {
     slots: Vec<&'static str>,
-    /// The slots that may be given by place.
+    /// The slots that may be given by place, and the others.
     places: Vec<usize>,
+    others: Vec<usize>,
     needed: usize,
 }
 
@@ -74,8 +75,9 @@ impl<W: Worker> Function<W> {
         let slots: Vec<_> = inputs.chain(params).chain(self.own.iter().map(|own| own.0[0])).collect();
         let needed = W::INPUTS.iter().filter(|input| !input.optional).count();
         let at = |name: &&str| slots.iter().position(|slot| slot == name);
-        let places = (0..needed).chain(self.by_place.iter().filter_map(at)).collect();
-        Signature { slots, places, needed }
+        let places: Vec<_> = (0..needed).chain(self.by_place.iter().filter_map(at)).collect();
+        let others = (0..slots.len()).filter(|at| !places.contains(at)).collect();
+        Signature { slots, places, others, needed }
     }
 
     /// Makes the function, and puts it into the module.
@@ -113,16 +115,14 @@ impl<W: Worker> Function<W> {
             PyResult::Ok(default.map_or_else(|| name.to_owned(), |default| format!("{name}={default}")))
         };
         let by_place = signature.places.iter().map(|&at| shown(at)).collect::<PyResult<Vec<_>>>()?;
-        let others = (0..signature.slots.len()).filter(|at| !signature.places.contains(at));
-        let by_name = others.map(shown).collect::<PyResult<Vec<_>>>()?;
+        let by_name = signature.others.iter().map(|&at| shown(at)).collect::<PyResult<Vec<_>>>()?;
         Ok(format!("({}, *, {})", by_place.join(", "), by_name.join(", ")))
     }
 
     /// The documentation with all arguments.
     fn documentation(&self, signature: &Signature) -> String {
         let mut text = "Parameters\n----------\n".to_owned();
-        let others = (0..signature.slots.len()).filter(|at| !signature.places.contains(at));
-        for at in signature.places.iter().copied().chain(others) {
+        for &at in signature.places.iter().chain(&signature.others) {
             let name = signature.slots[at];
             let (of, doc) = if let Some(input) = W::INPUTS.get(at) {
                 (type_of_input(input), input.doc.to_owned())
@@ -340,9 +340,7 @@ fn type_of(kind: Kind) -> String {
         Kind::Integer => "int".into(),
         Kind::Float => "float".into(),
         Kind::Array(shape) => format!("float or {} floats", shape[0]),
-        Kind::Name(names) => {
-            format!("{{{}}}", names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", "))
-        }
+        Kind::Name(names) => format!("{{{}}}", quoted(names)),
         _ => unreachable!("parameters are numbers, names and truths"),
     }
 }

@@ -67,19 +67,8 @@ impl<'a, K: ArrayName> Lender<'a, K> {
 
     /// Memory of torch for all arrays of the call, as long as they can be.
     pub(crate) fn lend(&mut self, bounds: &[ArraySpec<K>]) -> Result<Arrays<K>, CallError> {
-        let mut arrays = Arrays::new(self.stream);
-        let Some(backend) = self.backend else { return Ok(arrays) };
-        let lent = attached(|py| {
-            let backend = backend.bind(py);
-            let lend = |spec: &ArraySpec<K>| {
-                let (tensor, buffer) = backend.lend_any(self.stream, spec.dtype, &spec.shape, spec.room)?;
-                arrays.set(spec.array, buffer);
-                Ok((spec.array, tensor))
-            };
-            bounds.iter().map(lend).collect::<PyResult<_>>()
-        })?;
-        self.lent = Some(lent);
-        Ok(arrays)
+        let Some(backend) = self.backend else { return Ok(Arrays::new(self.stream)) };
+        Ok(backend.lend_all(self.stream, bounds, self.lent.insert(Vec::new()))?)
     }
 
     /// What the call filled; `own` takes the arrays that it made itself.
@@ -122,6 +111,26 @@ where
     AnyBuffer: From<Buffer<T>>,
 {
     (tensor, buffer.into())
+}
+
+impl OwnedBackend {
+    /// Memory of torch for all arrays of a call; its tensors join `lent`.
+    pub(super) fn lend_all<K: ArrayName>(
+        &self,
+        stream: &Stream,
+        bounds: &[ArraySpec<K>],
+        lent: &mut BorrowedTensors<K>,
+    ) -> PyResult<Arrays<K>> {
+        attached(|py| {
+            let (backend, mut arrays) = (self.bind(py), Arrays::new(stream));
+            for spec in bounds {
+                let (tensor, buffer) = backend.lend_any(stream, spec.dtype, &spec.shape, spec.room)?;
+                arrays.set(spec.array, buffer);
+                lent.push((spec.array, tensor));
+            }
+            Ok(arrays)
+        })
+    }
 }
 
 impl Backend<'_> {

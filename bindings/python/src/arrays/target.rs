@@ -2,9 +2,8 @@
 
 use super::results::BorrowedTensors;
 use super::{Backend, Filled, OwnedBackend};
-use crate::ending::attached;
 use crate::errors::CallError;
-use pointmill::interop::{ArrayLender, ArrayName, ArraySpec, Arrays, DeviceArrays};
+use pointmill::interop::{ArrayLender, ArraySpec, Arrays, DeviceArrays};
 use pointmill::{Error, Result, Stream};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +58,7 @@ impl Target {
         let (to, stream) = (Arc::clone(&lent), stream.clone());
         let lend = move |bounds: &[ArraySpec<R::Array>]| {
             let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
-            memory(&backend, &stream, bounds, &mut to.tensors).map_err(|refused| {
+            backend.lend_all(&stream, bounds, &mut to.tensors).map_err(|refused| {
                 to.refused = Some(refused);
                 Error::Internal { what: "no memory was lent".into() }
             })
@@ -106,22 +105,4 @@ impl Target {
         };
         Ok(Made { arrays, report })
     }
-}
-
-/// Memory of torch for all arrays of a call.
-fn memory<K: ArrayName>(
-    backend: &OwnedBackend,
-    stream: &Stream,
-    bounds: &[ArraySpec<K>],
-    tensors: &mut BorrowedTensors<K>,
-) -> PyResult<Arrays<K>> {
-    attached(|py| {
-        let (backend, mut arrays) = (backend.bind(py), Arrays::new(stream));
-        for spec in bounds {
-            let (tensor, buffer) = backend.lend_any(stream, spec.dtype, &spec.shape, spec.room)?;
-            arrays.set(spec.array, buffer);
-            tensors.push((spec.array, tensor));
-        }
-        Ok(arrays)
-    })
 }
