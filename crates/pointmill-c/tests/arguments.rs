@@ -183,6 +183,8 @@ fn workers_on_boxes_and_voxels() {
     results(|name, out| pointmill_worker_array(shared(nms), name, out));
     refused(pointmill_worker_run(None, null(), 0));
     refused(pointmill_worker_run(own(nms), null(), 1));
+    let other = pointmill_input { struct_size: 8, name: c"boxes".as_ptr(), array: good_boxes };
+    refused(pointmill_worker_run(own(nms), &raw const other, 1));
     refused(pointmill_worker_check(None));
     arrays(of_boxes, |array| run(array, good_scores));
     arrays(of_scores, |array| run(good_boxes, array));

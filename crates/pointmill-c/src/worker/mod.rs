@@ -125,6 +125,7 @@ impl<W: Worker> Operator for Held<W> {
         let Self { stream, worker, out, outcome } = self;
         outcome.of(|| {
             let (mut arrays, mut splits) = (Vec::new(), Vec::new());
+            let inputs = inputs.iter().map(|input| crate::handle::given(input)).collect::<Result<Vec<_>>>()?;
             for given in inputs.iter().filter(|given| !given.array.is_null()) {
                 let name = text(given.name, "name")?;
                 let known = || W::INPUTS.iter().map(|input| input.argument.as_str()).collect::<Vec<_>>().join(", ");
