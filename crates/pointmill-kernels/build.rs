@@ -25,8 +25,8 @@ mod assembler {
     use std::process::{Command, Stdio};
     use std::{env, fs, iter, thread};
 
-    const MODULES: [&str; 9] =
-        ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse", "registration"];
+    const MODULES: [&str; 10] =
+        ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse", "registration", "scatter"];
 
     pub(super) fn run() {
         for variable in ["POINTMILL_PTXAS", "CUDA_HOME", "CUDA_PATH"] {

@@ -119,6 +119,7 @@ mod _pointmill {
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();
             crate::roi_pool::INSIDE.clear();
+            crate::scatter::CACHE.clear();
             crate::sparse::DENSIFY.clear();
             crate::sparse::ORDERS.clear();
             crate::sparse::PAIRS.clear();

@@ -71,6 +71,7 @@ pub mod params;
 mod pose;
 #[cfg(feature = "alloc")]
 pub mod record;
+pub mod reduction;
 pub mod registration;
 pub mod rigid;
 pub mod sparse;

@@ -40,6 +40,7 @@ pub mod registration;
 pub mod roi_pool;
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod rules;
+pub mod scatter;
 pub mod simt;
 pub mod sparse;
 pub mod voxelize;

@@ -92,6 +92,7 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     module!("boxes", boxes),
     module!("sparse", sparse),
     module!("registration", registration),
+    module!("scatter", scatter),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

@@ -2,7 +2,7 @@
 //! `cargo run --release -p pointmill --example points_on_gpu`. Without a GPU the same program runs
 //! on the CPU.
 
-use pointmill::voxelize::{ScatterMode, VoxelizeParams, Voxelizer, scatter};
+use pointmill::voxelize::{Reduction, VoxelizeParams, Voxelizer, scatter};
 use pointmill::{Aabb, Device, Result, Rows};
 use pointmill_synth::{Drive, DriveParams};
 
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     voxelizer.run(input, &mut voxels)?;
 
     // The highest value of each column in each voxel; the third is the height.
-    let highest = scatter(&voxels, input, ScatterMode::Max)?;
+    let highest = scatter(&voxels, input, Reduction::Max)?;
     let rows = voxels.num_voxels()?;
     let highest = highest.read(rows * sweep.columns())?;
     let tallest = highest.chunks_exact(sweep.columns()).map(|row| row[2]).fold(f32::MIN, f32::max);

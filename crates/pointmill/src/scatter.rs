@@ -1,44 +1,25 @@
-//! Rows of values reduced into the rows that an index names, on the CPU; for bindings, whose
-//! callers have an index of their own.
+//! Rows of values reduced into the rows that an index names; for bindings, whose callers have an
+//! index of their own.
 //!
 //! A value of a result is made by one thread, in the order of the values: the same bits with any
-//! number of threads.
+//! number of threads, and on a GPU ([`ScatterWorker`]).
 
+mod gpu;
 mod number;
 mod spread;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use gpu::reduce_on_gpu;
+pub use gpu::{RowsOf, Scatter, ScatterWorker};
 pub use number::Scattered;
-pub use spread::spread;
+pub use pointmill_core::reduction::Reduction;
+pub use spread::{spread, spread_lists};
 
 use crate::device::{Device, num_threads};
 use crate::{Argument, Error, Result, ensure, memory, par};
-use number::Number;
-use pointmill_core::names;
+use pointmill_core::reduction::{NONE, Number};
 use rayon::prelude::*;
-
-/// What becomes of the values of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// The sum, from zero on.
-    Sum,
-    /// The sum divided once by the number of values; of whole numbers rounded down.
-    Mean,
-    /// The smallest value that is not NaN.
-    Min,
-    /// The largest value that is not NaN.
-    Max,
-}
-
-names!(Reduction { Sum = "sum", Mean = "mean", Min = "min", Max = "max" });
-
-impl Reduction {
-    /// Whether a value of the result is one of the values.
-    pub const fn picks(self) -> bool {
-        matches!(self, Self::Min | Self::Max)
-    }
-}
 
 /// A type that row numbers can have: `i32` or `i64`. Numbers below zero are of no row.
 pub trait RowNumber: Copy + Ord + Into<i64> + Send + Sync {}
@@ -50,8 +31,6 @@ const BLOCK_VALUES: usize = if cfg!(test) { 8 } else { 1 << 15 };
 /// Rows are cut into parts of so many columns where there are few of them.
 const PART: usize = 16;
 const FEW_ROWS: usize = 64;
-/// No value.
-const NONE: u32 = u32::MAX;
 
 /// The values of each row, in their order.
 ///
@@ -65,11 +44,11 @@ const NONE: u32 = u32::MAX;
 /// ```
 #[derive(Debug)]
 pub struct RowLists {
-    /// Where the values of each row start in `values`, and the end; one more at the end is of no
-    /// use.
+    /// Where the values of each row start in `values`, and the end.
     splits: Vec<u32>,
-    values: Vec<u32>,
-    /// How long `index` was.
+    /// The values row after row; none where they lie so.
+    values: Option<Vec<u32>>,
+    /// How many values there are, with those of no row.
     len: usize,
 }
 
@@ -104,12 +83,37 @@ impl RowLists {
                 *next += 1;
             }
         }
-        Ok(Self { splits, values, len: index.len() })
+        splits.pop();
+        Ok(Self { splits, values: Some(values), len: index.len() })
+    }
+
+    /// Lists `len` values that lie row after row, where each row starts at one of `splits` and the
+    /// last ends at the last of them. Values before the first and after the last are of no row.
+    ///
+    /// ```
+    /// use pointmill::interop::{Reduction, RowLists};
+    /// let lists = RowLists::of_splits(&[0, 2, 2, 3], 3)?;
+    /// let mut means = vec![0.0f32; 3];
+    /// lists.reduce(&[1.0, 3.0, 5.0], 1, Reduction::Mean, &mut means, &mut [])?;
+    /// assert_eq!(means, [2.0, 0.0, 5.0]);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Numbers that do not ascend from 0 to `len`, none at all, 2^32 values or more, out of memory.
+    pub fn of_splits<I: RowNumber>(splits: &[I], len: usize) -> Result<Self> {
+        let splits = checked(splits, len)?;
+        Ok(Self { splits, values: None, len })
     }
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.splits.len() - 2
+        self.splits.len() - 1
+    }
+
+    /// How many values a row has.
+    pub fn count(&self, row: usize) -> u32 {
+        self.splits[row + 1] - self.splits[row]
     }
 
     /// Reduces `values` `[N, columns]` to `out` `[rows, columns]`; a row without values becomes
@@ -134,15 +138,15 @@ impl RowLists {
         if !places.is_empty() {
             expect(Argument::Argmax, places.len(), self.rows(), columns)?;
         }
-        let lists = (&self.splits[..=self.rows()], &self.values[..]);
-        reduce_lists(lists, values, columns, how, out, places);
+        reduce_lists((&self.splits, self.values.as_deref()), values, columns, how, out, places);
         Ok(())
     }
 }
 
-/// Reduces lists of rows: where each list starts, and the rows of `values` list after list.
+/// Reduces lists of rows: where each list starts, and the rows of `values` list after list, none
+/// where they lie so.
 pub(crate) fn reduce_lists<T: Scattered>(
-    (splits, lists): (&[u32], &[u32]),
+    (splits, lists): (&[u32], Option<&[u32]>),
     values: &[T],
     columns: usize,
     how: Reduction,
@@ -152,15 +156,22 @@ pub(crate) fn reduce_lists<T: Scattered>(
     let rows = splits.len() - 1;
     let part = if rows < FEW_ROWS && columns.is_multiple_of(PART) { PART } else { columns };
     let of_row = columns.checked_div(part).unwrap_or(0);
-    let work = (lists.len() * columns).max(out.len());
+    let work = ((splits[rows] - splits[0]) as usize * columns).max(out.len());
     blocks(out, places, part, work, |first, out, places| {
         let mut scratch = Scratch { best: vec![T::Wide::ZERO; part], from: vec![NONE; part] };
         let mut places = places.chunks_mut(part);
         for (i, out) in out.chunks_mut(part).enumerate() {
             let (row, column) = ((first + i) / of_row, (first + i) % of_row * part);
-            let list = &lists[splits[row] as usize..splits[row + 1] as usize];
-            let of_list = list.iter().map(|&v| (v, &values[v as usize * columns + column..][..part]));
-            scratch.reduce(of_list, list.len() as u32, how, out, places.next().unwrap_or_default());
+            let (start, end) = (splits[row], splits[row + 1]);
+            let value = |v: u32| (v, &values[v as usize * columns + column..][..part]);
+            let places = places.next().unwrap_or_default();
+            match lists {
+                Some(lists) => {
+                    let list = lists[start as usize..end as usize].iter().map(|&v| value(v));
+                    scratch.reduce(list, end - start, how, out, places);
+                }
+                None => scratch.reduce((start..end).map(value), end - start, how, out, places),
+            }
         }
     });
 }
@@ -181,23 +192,19 @@ impl<N: Number> Scratch<N> {
         places: &mut [i64],
     ) {
         self.best.fill(N::ZERO);
+        self.from.fill(NONE);
         match how {
             Reduction::Sum | Reduction::Mean => {
                 for (_, values) in list {
                     self.best.iter_mut().zip(values).for_each(|(sum, value)| *sum = sum.plus(value.widen()));
                 }
-                let mean = how == Reduction::Mean && count > 0;
-                for (out, sum) in out.iter_mut().zip(&self.best) {
-                    *out = T::narrow(if mean { sum.over(count) } else { sum.canonical() });
-                }
-                return;
             }
-            Reduction::Min => self.pick(list, |value, best| value < best),
-            Reduction::Max => self.pick(list, |value, best| value > best),
+            // Apart, so that each is a loop of its own.
+            Reduction::Min => self.pick(list, Reduction::Min),
+            Reduction::Max => self.pick(list, Reduction::Max),
         }
-        let absent = if count > 0 { N::ABSENT } else { N::ZERO };
         for ((out, &best), &from) in out.iter_mut().zip(&self.best).zip(&self.from) {
-            *out = T::narrow(if from == NONE { absent } else { best });
+            *out = T::narrow(how.of(best, from, count));
         }
         for (place, &from) in places.iter_mut().zip(&self.from) {
             *place = if from == NONE { -1 } else { i64::from(from) };
@@ -205,18 +212,13 @@ impl<N: Number> Scratch<N> {
     }
 
     #[inline(always)]
-    fn pick<'a, T: Scattered<Wide = N>>(
-        &mut self,
-        list: impl Iterator<Item = (u32, &'a [T])>,
-        wins: impl Fn(N, N) -> bool,
-    ) {
-        self.from.fill(NONE);
+    fn pick<'a, T: Scattered<Wide = N>>(&mut self, list: impl Iterator<Item = (u32, &'a [T])>, how: Reduction) {
         for (v, values) in list {
             for ((best, from), value) in self.best.iter_mut().zip(&mut self.from).zip(values) {
                 let value = value.widen();
-                let better = !value.is_nan() & ((*from == NONE) | wins(value, *best));
-                *best = if better { value } else { *best };
-                *from = if better { v } else { *from };
+                let takes = how.takes(value, *best, *from);
+                *best = if takes { value } else { *best };
+                *from = if takes { v } else { *from };
             }
         }
     }
@@ -259,6 +261,22 @@ fn check<I: RowNumber>(index: &[I], rows: Option<usize>) -> Result<i64> {
     let expected =
         rows.map_or_else(|| "numbers of -1 or more".into(), |n| format!("numbers of -1 to {}", n as i64 - 1));
     Err(Error::argument(Argument::Index, expected, if least < -1 { least } else { most }))
+}
+
+/// Where rows start, in 32 bits.
+fn checked<I: RowNumber>(splits: &[I], len: usize) -> Result<Vec<u32>> {
+    ensure(len < NONE as usize, Argument::Values, "fewer than 2^32 - 1 rows", len)?;
+    ensure(!splits.is_empty(), Argument::RowSplits, "one number at least", 0)?;
+    let mut last = 0;
+    for (row, &split) in splits.iter().enumerate() {
+        let split = split.into();
+        let expected = || format!("ascending numbers from 0 to {len}");
+        if split < last || split > len as i64 {
+            return Err(Error::argument(Argument::RowSplits, expected(), format_args!("{split} at {row}")));
+        }
+        last = split;
+    }
+    memory::collect(splits.iter().map(|&split| split.into() as u32))
 }
 
 /// Refuses an array that has not so many rows.

@@ -4,7 +4,7 @@
 use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Target, Timing};
 use pointmill::ndt::{NdtBuilder, NdtParams, NdtReport};
 use pointmill::roi_pool::{self, BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
-use pointmill::voxelize::{self, Outputs, RowOrder, ScatterMode, VoxelizeParams, Voxelizer, scatter};
+use pointmill::voxelize::{self, Outputs, Reduction, RowOrder, VoxelizeParams, Voxelizer, scatter};
 use pointmill::{Device, Error, PointCloud, Pose, Rows, Stream, TwinFault};
 use pointmill_synth::RoiScene;
 
@@ -211,7 +211,7 @@ fn voxels_of_a_call_that_failed_are_none() {
                 assert_eq!(read.voxel_splits, batch.then(|| vec![0]), "{what}");
                 for n in [0, 50, 3000] {
                     let features = vec![1.0f32; n * 4];
-                    let told = scatter(voxels, Rows::new(&features, 4).unwrap(), ScatterMode::Sum).unwrap_err();
+                    let told = scatter(voxels, Rows::new(&features, 4).unwrap(), Reduction::Sum).unwrap_err();
                     let expected = "voxels: expected a result that a call has filled, got one without rows";
                     assert_eq!(told.to_string(), expected, "{what}");
                 }

@@ -1,7 +1,7 @@
 """Reductions of features over the points of voxels, with derivatives; the same bits in every run and on every device.
 
-torch's own ``scatter_reduce`` and ``index_add`` add by atomics on a GPU, in whatever order these come. Here a value of a result is made by one thread from one list, in the order of the list: on the CPU
-by the extension, on a GPU by :mod:`pointmill._scatter_gpu`. The operators are in :mod:`pointmill._scatter_ops`.
+torch's own ``scatter_reduce`` and ``index_add`` add by atomics on a GPU, in whatever order these come. Here a value of a result is made by one thread from one list, in the order of the list. The
+operators are in :mod:`pointmill._scatter_ops`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ._scatter_ops import PICKS, reduce_by, rows_now, rows_op, spread_by
-from ._traces import _eager, _expect_tensor
+from ._scatter_ops import PICKS, reduce_by, spread_by
+from ._traces import _expect_tensor
 
 _REDUCTIONS = ("sum", "mean", *PICKS)
 
@@ -94,8 +94,7 @@ def segment_csr(
     [[2.0], [0.0], [5.0]]
     """
     _expect_floats(features)
-    index = rows_of_splits(row_splits, features.shape[0], "row_splits")
-    return reduce_rows(("features", "row_splits", "rows"), features, index, row_splits.shape[0] - 1, reduce, False)[0]
+    return reduce_segments(("features", "row_splits"), features, row_splits, reduce, False)[0]
 
 
 def _expect_floats(features: Tensor) -> None:
@@ -109,25 +108,45 @@ def reduce_rows(
     names: tuple[str, str, str], values: Tensor, index: Tensor, rows: int | None, reduce: str, places: bool = True
 ) -> tuple[Tensor, Tensor | None]:
     """What :func:`scatter` does for values ``[N, ...]`` of a floating type or int64, and, for minima and maxima with `places`, the point of each, -1 for none; errors speak of the names of values, index, and rows."""
-    if reduce not in _REDUCTIONS:
-        raise ValueError(f"reduce: expected one of {', '.join(map(repr, _REDUCTIONS))}, got {reduce!r}")
-    _expect_tensor(names[1], index)
-    if index.dtype != torch.int64 and index.dtype != torch.int32:
-        raise TypeError(f"{names[1]}: expected values of type int32 or int64, got {index.dtype}")
-    shape = values.shape
-    if index.shape != shape[:1]:
-        raise ValueError(f"{names[1]}: expected shape [{shape[0]}], as {names[0]}, got {list(index.shape)}")
-    if index.device != values.device:
-        raise ValueError(f"{names[1]}: expected a tensor on {values.device}, as {names[0]}, got one on {index.device}")
+    _expect_numbers(names, values, index, reduce)
+    if index.shape != values.shape[:1]:
+        raise ValueError(f"{names[1]}: expected shape [{values.shape[0]}], as {names[0]}, got {list(index.shape)}")
     if rows is not None:
         rows = rows if isinstance(rows, (int, torch.SymInt)) else operator.index(rows)
         if rows < 0:
             raise ValueError(f"{names[2]}: expected a number of 0 or more, got {rows}")
-    reduced, argmax = reduce_by(values if len(shape) == 2 else values.flatten(1), index, rows, reduce, names, places)
+    return _reduced(values, index, rows, reduce, None, names, places)
+
+
+def reduce_segments(
+    names: tuple[str, str], values: Tensor, row_splits: Tensor, reduce: str, places: bool = True
+) -> tuple[Tensor, Tensor | None]:
+    """What :func:`segment_csr` does; as :func:`reduce_rows`."""
+    _expect_numbers(names, values, row_splits, reduce)
+    if row_splits.dim() != 1 or row_splits.shape[0] == 0:
+        got = f"shape {list(row_splits.shape)} of {row_splits.dtype}"
+        raise ValueError(f"{names[1]}: expected [V + 1] numbers of type int32 or int64, got {got}")
+    return _reduced(values, row_splits, None, reduce, values.shape[0], (*names, "rows"), places)
+
+
+def _expect_numbers(names: tuple[str, ...], values: Tensor, numbers: Tensor, reduce: str) -> None:
+    if reduce not in _REDUCTIONS:
+        raise ValueError(f"reduce: expected one of {', '.join(map(repr, _REDUCTIONS))}, got {reduce!r}")
+    _expect_tensor(names[1], numbers)
+    if numbers.dtype != torch.int64 and numbers.dtype != torch.int32:
+        raise TypeError(f"{names[1]}: expected values of type int32 or int64, got {numbers.dtype}")
+    if numbers.device != values.device:
+        raise ValueError(f"{names[1]}: expected a tensor on {values.device}, as {names[0]}, got one on {numbers.device}")
+
+
+def _reduced(values, index, rows, reduce, length, names, places):
+    shape = values.shape
+    reduced, aux = reduce_by(values if len(shape) == 2 else values.flatten(1), index, rows, reduce, length, names, places)
+    argmax = aux if reduce in PICKS else None
     if len(shape) == 2:
         return reduced, argmax
     whole = (reduced.shape[0], *shape[1:])
-    return reduced.view(whole), argmax.view(whole) if places and reduce in PICKS and argmax is not None else None
+    return reduced.view(whole), None if argmax is None else argmax.view(whole)
 
 
 def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -> tuple[Tensor, Tensor | None]:
@@ -135,10 +154,9 @@ def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -
 
     ``[N, C]``, ``[K]``, ``[V + 1]`` to ``[V, C]`` and, for minima and maxima, the row that each came from, -1 for none.
     """
-    index = rows_of_splits(splits, indices.shape[0], "splits")
     each = gather_rows(values, indices)
-    reduced, places = reduce_rows(("values", "splits", "rows"), each, index, splits.shape[0] - 1, reduce)
-    if places is not None and reduce in PICKS and indices.shape[0]:
+    reduced, places = reduce_segments(("values", "splits"), each, splits, reduce)
+    if places is not None and indices.shape[0]:
         places = torch.where(places < 0, -1, indices[places.clamp(min=0)])
     return reduced, places
 
@@ -146,9 +164,3 @@ def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -
 def gather_rows(values: Tensor, indices: Tensor) -> Tensor:
     """``values[indices]`` for ``[N, C]`` and ``[K]``, with derivatives that have the same bits in every run; zeros for -1."""
     return spread_by(values, indices, values.new_empty((0,), dtype=torch.int64), "sum")
-
-
-def rows_of_splits(row_splits: Tensor, num_values: int, name: str) -> Tensor:
-    """The row of each of so many values, which lie row after row: int64 ``[N]``, -1 for none."""
-    _expect_tensor(name, row_splits)
-    return rows_now(row_splits, num_values, name) if _eager(row_splits) else rows_op(row_splits, num_values)

@@ -23,7 +23,7 @@ use ::dlpark::ffi::DLDataType;
 use ::dlpark::python::ImportedDlpack;
 use ::numpy::PyUntypedArray;
 use pointmill::interop::{Lent, RawRows};
-use pointmill::{Argument, Buffer, Device, Result, Rows, Stream};
+use pointmill::{Argument, Buffer, Device, Error, Result, Rows, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::fmt;
@@ -383,6 +383,12 @@ impl Data {
     /// The values of an array on the host.
     pub(crate) fn on_host<T: bytemuck::Pod>(&self) -> &[T] {
         self.lent.host()
+    }
+
+    /// The values of an array on a device, for as long as this lives.
+    pub(crate) fn on_device<T: Value>(&self, stream: &Stream) -> Result<Buffer<T>> {
+        let buffer = self.lent.device(stream)?;
+        buffer.ok_or_else(|| Error::argument(Argument::Values, "values of a device", "others"))
     }
 
     /// The values as operators take them, in rows of so many.

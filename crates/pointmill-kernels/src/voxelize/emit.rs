@@ -1,6 +1,5 @@
 //! Rows into the arrays of the result.
 
-use super::scatter::sum_in_order;
 use super::*;
 use crate::simt::WARP;
 use pointmill_core::{half, mean::mean_from_sum};
@@ -265,4 +264,22 @@ impl EmitArgs {
         }
         (sum, count)
     }
+}
+
+/// The sum of `value(start)` to `value(end - 1)`, added in order from zero; four loads are in
+/// flight at a time.
+#[inline(always)]
+fn sum_in_order(start: u32, end: u32, value: impl Fn(u32) -> f32) -> f32 {
+    let mut sum = 0.0;
+    let mut k = start;
+    while k + 4 <= end {
+        let v = [value(k), value(k + 1), value(k + 2), value(k + 3)];
+        sum = sum + v[0] + v[1] + v[2] + v[3];
+        k += 4;
+    }
+    while k < end {
+        sum += value(k);
+        k += 1;
+    }
+    sum
 }

@@ -50,7 +50,6 @@ mod order;
 mod pad;
 mod place;
 mod rank;
-mod scatter;
 mod slots;
 
 pub use assign::{Assign, AssignArgs, Members};
@@ -68,7 +67,6 @@ pub use order::{FindRows, FindRowsArgs, MarkFirsts, Order, OrderArgs};
 pub use pad::Padded;
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{Rank, RankArgs, Rows, RowsArgs};
-pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
 use slots::Four;
 pub use slots::Slots;
 
@@ -92,9 +90,7 @@ pub const KERNELS: &[crate::Properties] = properties![
     FindRows,
     Samples,
     Place,
-    Assign,
-    RowKeys,
-    Scatter
+    Assign
 ];
 
 /// Points a thread handles where they are few: one, because a sweep has too few to keep a large GPU

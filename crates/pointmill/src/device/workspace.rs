@@ -43,6 +43,10 @@ macro_rules! workspace {
         }
 
         impl $(<$key: $bound>)? $name $(<$key>)? {
+            /// One with nothing in it yet, for the work of a stream.
+            ///
+            /// # Errors
+            /// Out of memory.
             $vis fn new($stream: &$crate::device::Stream) -> $crate::Result<Self> {
                 Ok(Self { $($(#[cfg($cfg)])? $field: workspace!(@first $stream, $type $(, $first)?),)+ })
             }

@@ -14,7 +14,9 @@ pub use raw::{Lent, RawRows};
 
 pub use crate::arrays::{ArrayLender, ArrayName, ArraySpec, Arrays, Counted, DeviceArrays, Shape};
 pub use crate::ndt::NamedCells;
-pub use crate::scatter::{Reduction, RowLists, RowNumber, Scattered, spread};
+pub use crate::scatter::{
+    Reduction, RowLists, RowNumber, RowsOf, Scatter, ScatterWorker, Scattered, spread, spread_lists,
+};
 
 use crate::roi_pool::{PoolMode, RoiArray, RoiPooled, RoiPooler, Scene};
 use crate::voxelize::{VoxelArray, Voxelizer, Voxels};

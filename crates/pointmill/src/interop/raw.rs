@@ -43,6 +43,7 @@ enum Memory {
     F32(Buffer<f32>),
     F64(Buffer<f64>),
     I32(Buffer<i32>),
+    I64(Buffer<i64>),
 }
 
 impl RawRows {
@@ -101,8 +102,9 @@ impl RawRows {
                     Dtype::F32 => Memory::F32(Buffer::from_raw_cuda(stream, at, len)?),
                     Dtype::F64 => Memory::F64(Buffer::from_raw_cuda(stream, at, len)?),
                     Dtype::I32 => Memory::I32(Buffer::from_raw_cuda(stream, at, len)?),
+                    Dtype::I64 => Memory::I64(Buffer::from_raw_cuda(stream, at, len)?),
                     other => {
-                        let expected = "values of type f32, f16, bf16, f64 or i32 on a device";
+                        let expected = "values of type f32, f16, bf16, f64, i32 or i64 on a device";
                         return Err(Error::argument(argument, expected, other));
                     }
                 }
@@ -145,6 +147,28 @@ impl Lent {
         }
     }
 
+    /// A buffer over the values of a device, for as long as they are lent; none of the host, and none
+    /// of another size.
+    ///
+    /// # Errors
+    /// A stream of another device.
+    pub fn device<T: Pod>(&self, stream: &Stream) -> Result<Option<Buffer<T>>> {
+        let (address, len) = match &self.memory {
+            Memory::Host { .. } => return Ok(None),
+            Memory::F16(b) => (b.device_pointer(), b.len()),
+            Memory::Bf16(b) => (b.device_pointer(), b.len()),
+            Memory::F32(b) => (b.device_pointer(), b.len()),
+            Memory::F64(b) => (b.device_pointer(), b.len()),
+            Memory::I32(b) => (b.device_pointer(), b.len()),
+            Memory::I64(b) => (b.device_pointer(), b.len()),
+        };
+        if size_of::<T>() != self.dtype.bytes() {
+            return Ok(None);
+        }
+        // SAFETY: these values, of which the promise is that they are there.
+        unsafe { Buffer::from_raw_cuda(stream, address, len) }.map(Some)
+    }
+
     /// The rows as operators take them.
     ///
     /// # Errors
@@ -171,7 +195,7 @@ impl Lent {
             Memory::Bf16(b) => Rows::on_device(b, rows(b.len()), columns),
             Memory::F32(b) => Rows::on_device(b, rows(b.len()), columns),
             Memory::F64(b) => Rows::on_device(b, rows(b.len()), columns),
-            Memory::I32(_) => Err(refused(Dtype::I32)),
+            Memory::I32(_) | Memory::I64(_) => Err(refused(self.dtype)),
         }
     }
 

@@ -1,15 +1,31 @@
-//! The types of values that are scattered, and what they are computed in.
+//! The types of values that are scattered.
 
 use crate::rows::Feature;
 use crate::{bf16, f16};
 use bytemuck::Pod;
-use pointmill_core::mean;
+use pointmill_core::reduction::Number;
+use pointmill_kernels::Kernel;
+use pointmill_kernels::scatter as kernels;
+use pointmill_kernels::scatter::{Bf16, F16, ReduceArgs, SpreadArgs, Stored};
 
 /// A type of values that can be scattered: `f32`, `f64`, `f16`, `bf16` or `i64`.
 pub trait Scattered: Pod + Send + Sync {
     /// What it is computed in.
     #[doc(hidden)]
     type Wide: Number;
+    /// What kernels know it as.
+    #[doc(hidden)]
+    type Stored: Stored;
+    /// Its kernels.
+    #[doc(hidden)]
+    type Reduce: Kernel<Args = ReduceArgs<Self::Stored>>;
+    #[doc(hidden)]
+    type ReduceLong: Kernel<Args = ReduceArgs<Self::Stored>>;
+    #[doc(hidden)]
+    type Spread: Kernel<Args = SpreadArgs<Self::Stored>>;
+    /// Values that these read at once.
+    #[doc(hidden)]
+    const AT_ONCE: usize = if size_of::<Self>() == 8 { 2 } else { 4 };
     /// The value, exact.
     #[doc(hidden)]
     fn widen(self) -> Self::Wide;
@@ -18,49 +34,14 @@ pub trait Scattered: Pod + Send + Sync {
     fn narrow(wide: Self::Wide) -> Self;
 }
 
-/// A type that is computed in.
-pub trait Number: Copy + PartialOrd + Send + Sync {
-    const ZERO: Self;
-    /// What a minimum or maximum is where there is nothing but NaN.
-    const ABSENT: Self;
-    fn is_nan(self) -> bool;
-    fn plus(self, other: Self) -> Self;
-    /// The mean of so many values, of which this is the sum.
-    fn over(self, count: u32) -> Self;
-    /// The value itself; for a NaN the one that all processors give.
-    fn canonical(self) -> Self;
-}
-
-macro_rules! float {
-    ($type:ty, $over:expr, $canonical:expr) => {
-        impl Number for $type {
-            const ZERO: Self = 0.0;
-            const ABSENT: Self = Self::NAN;
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self.is_nan()
-            }
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            #[inline(always)]
-            fn over(self, count: u32) -> Self {
-                $over(self, count)
-            }
-            #[inline(always)]
-            fn canonical(self) -> Self {
-                $canonical(self)
-            }
-        }
-        scattered!($type, $type, |value| value, |wide| wide);
-    };
-}
-
 macro_rules! scattered {
-    ($type:ty, $wide:ty, $widen:expr, $narrow:expr) => {
+    ($type:ty as $stored:ty, $wide:ty: $widen:expr, $narrow:expr; $reduce:ident, $long:ident, $spread:ident) => {
         impl Scattered for $type {
             type Wide = $wide;
+            type Stored = $stored;
+            type Reduce = kernels::$reduce;
+            type ReduceLong = kernels::$long;
+            type Spread = kernels::$spread;
             #[inline(always)]
             fn widen(self) -> $wide {
                 $widen(self)
@@ -73,34 +54,8 @@ macro_rules! scattered {
     };
 }
 
-float!(f32, mean::mean_from_sum, mean::canonical);
-float!(f64, |sum: f64, count| one_nan(sum / f64::from(count)), one_nan);
-scattered!(f16, f32, Feature::widen, Feature::narrow);
-scattered!(bf16, f32, Feature::widen, Feature::narrow);
-
-fn one_nan(value: f64) -> f64 {
-    if value.is_nan() { f64::NAN } else { value }
-}
-
-/// Sums wrap, means are rounded down.
-impl Number for i64 {
-    const ZERO: Self = 0;
-    const ABSENT: Self = 0;
-    #[inline(always)]
-    fn is_nan(self) -> bool {
-        false
-    }
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn over(self, count: u32) -> Self {
-        self.div_euclid(Self::from(count))
-    }
-    #[inline(always)]
-    fn canonical(self) -> Self {
-        self
-    }
-}
-scattered!(i64, Self, |value| value, |wide| wide);
+scattered!(f32 as f32, f32: |value| value, |wide| wide; ReduceF32, ReduceLongF32, SpreadF32);
+scattered!(f64 as f64, f64: |value| value, |wide| wide; ReduceF64, ReduceLongF64, SpreadF64);
+scattered!(i64 as i64, i64: |value| value, |wide| wide; ReduceI64, ReduceLongI64, SpreadI64);
+scattered!(f16 as F16, f32: Feature::widen, Feature::narrow; ReduceF16, ReduceLongF16, SpreadF16);
+scattered!(bf16 as Bf16, f32: Feature::widen, Feature::narrow; ReduceBf16, ReduceLongBf16, SpreadBf16);

@@ -1,6 +1,8 @@
 use super::*;
 use crate::{bf16, f16};
 
+mod devices;
+
 /// Rows with many values, with one and with none; values of no row.
 fn case(columns: usize, rows: usize) -> (Vec<f32>, Vec<i32>) {
     let mut state = 1u32;
@@ -72,11 +74,13 @@ fn the_gradient_is_the_transpose() {
     values.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = 0.5);
     let grad: Vec<f32> = (0..rows * columns).map(|i| (i % 13) as f32 - 6.0).collect();
     let lists = RowLists::new(&index, Some(rows)).unwrap();
+    let counts: Vec<i64> = (0..rows).map(|row| i64::from(lists.count(row))).collect();
     for &how in Reduction::ALL {
         let (mut out, mut places) = (vec![0.0; rows * columns], vec![0; rows * columns]);
         lists.reduce(&values, columns, how, &mut out, &mut places).unwrap();
         let mut got = vec![9.0; values.len()];
-        spread(&grad, columns, &index, how, &places, &mut got).unwrap();
+        let aux = if how == Reduction::Mean { &counts } else { &places };
+        spread(&grad, columns, &index, how, aux, &mut got).unwrap();
         for (i, &got) in got.iter().enumerate() {
             let (value, column) = (i / columns, i % columns);
             let Ok(row) = usize::try_from(index[value]) else {
@@ -133,4 +137,43 @@ fn nothing_and_bad_arguments() {
     assert_eq!(refused(short), "values: expected 2 x 1 values, got 1");
     let wrong = spread(&[1.0f32], 1, &[1], Reduction::Sum, &[], &mut [0.0]).unwrap_err();
     assert_eq!(refused(wrong), "index: expected numbers of -1 to 0, got 1");
+}
+
+#[test]
+fn values_that_lie_row_after_row() {
+    let (columns, splits) = (3, [1i64, 1, 4, 4, 9]);
+    let values: Vec<f32> = (0..10 * columns).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+    let index: Vec<i32> = (0..10)
+        .map(|i| {
+            if (1..4).contains(&i) {
+                1
+            } else if (4..9).contains(&i) {
+                3
+            } else {
+                -1
+            }
+        })
+        .collect();
+    let (by_splits, by_index) = (RowLists::of_splits(&splits, 10).unwrap(), RowLists::new(&index, Some(4)).unwrap());
+    let counts: Vec<i64> = (0..4).map(|row| i64::from(by_splits.count(row))).collect();
+    assert_eq!(counts, [0, 3, 0, 5]);
+    for &how in Reduction::ALL {
+        let [mut a, mut b] = [0; 2].map(|_| (vec![9.0f32; 4 * columns], vec![9i64; 4 * columns]));
+        by_splits.reduce(&values, columns, how, &mut a.0, &mut a.1).unwrap();
+        by_index.reduce(&values, columns, how, &mut b.0, &mut b.1).unwrap();
+        assert_eq!(a, b, "{how}");
+        let aux = if how == Reduction::Mean { &counts } else { &a.1 };
+        let (grad, mut got, mut want) = (a.0.clone(), vec![9.0; 10 * columns], vec![8.0; 10 * columns]);
+        spread_lists(&grad, columns, &splits, how, aux, &mut got).unwrap();
+        spread(&grad, columns, &index, how, aux, &mut want).unwrap();
+        assert_eq!(got, want, "{how}");
+    }
+    for (bad, got) in [(&[0, 11][..], "11 at 1"), (&[3, 2], "2 at 1"), (&[-1, 2], "-1 at 0")] {
+        let error = RowLists::of_splits(bad, 10).unwrap_err().to_string();
+        assert_eq!(error, format!("row_splits: expected ascending numbers from 0 to 10, got {got}"));
+    }
+    assert_eq!(
+        RowLists::of_splits::<i32>(&[], 0).unwrap_err().to_string(),
+        "row_splits: expected one number at least, got 0"
+    );
 }

@@ -33,7 +33,7 @@ use crate::arrays::{ArraySpec, Arrays};
 use crate::device::{Buffer, Device, Side, Stream};
 use crate::{Argument, Dtype, Error, Points, Result, Rows, VoxelGrid, ensure};
 use arrays::Extent;
-pub use pointmill_kernels::voxelize::ScatterMode;
+pub use pointmill_core::reduction::Reduction;
 
 /// Most points of one call.
 pub const MAX_POINTS: usize = (1 << 30) - 1;
@@ -241,12 +241,12 @@ impl Voxelizer {
 /// The points of a voxel are those of its list ([`Outputs::lists`]): all of them in dynamic
 /// voxelization, else the kept ones.
 ///
-/// **Order and determinism**: values are added in point order, in `f32`; the mean divides once; the
-/// maximum ignores NaN and gives NaN where there is nothing else. The same bits everywhere.
+/// **Order and determinism**: values are added in point order, in `f32`; the mean divides once;
+/// minimum and maximum ignore NaN and give NaN where there is nothing else. The same bits everywhere.
 ///
 /// # Errors
 /// A result without lists, features of another number of rows or on another device, out of memory.
-pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
+pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, how: Reduction) -> Result<Buffer<f32>> {
     let features = features.into();
     ensure(voxels.filled, Argument::Voxels, "a result that a call has filled", "one without rows")?;
     ensure(voxels.extent.lists, Argument::Voxels, "a result with lists (Outputs::lists)", "none")?;
@@ -255,9 +255,9 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: Scatter
     let stream = voxels.stream();
     features.check(Argument::Features, stream, &[Dtype::F32])?;
     if stream.device().is_cpu() {
-        return cpu::scatter(voxels, host_points(&features)?, stream, mode);
+        return cpu::scatter(voxels, host_points(&features)?, stream, how);
     }
-    stream.in_order(&[features.stream()], || gpu::scatter(voxels, features, mode))
+    stream.in_order(&[features.stream()], || gpu::scatter(voxels, features, how))
 }
 
 /// Checks what a call depends on besides the parameters.

@@ -11,12 +11,13 @@ Not here: ``scatter_mul``, ``segment_coo``, ``gather_csr``, ``gather_coo``, ``sc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .._scatter import reduce_rows, rows_of_splits
+from .._scatter import reduce_rows, reduce_segments
 from ._shared import tensors
 
 __all__ = [
@@ -79,14 +80,18 @@ def _expanded(src: Tensor, index: Tensor, dim: int) -> Tensor:
 
 def _reduce_wide(values: Tensor, index: Tensor, rows: int | None, reduce: str) -> tuple[Tensor, Tensor | None]:
     """Reduces values of any type, of one axis or more."""
+    return _widened(values, lambda wide: reduce_rows(_NAMES, wide, index, rows, reduce))
+
+
+def _widened(values: Tensor, reduced_by: Callable[[Tensor], tuple[Tensor, Tensor | None]]) -> tuple[Tensor, Tensor | None]:
     kind = values.dtype
     if kind is torch.bool or kind.is_complex:
         raise ValueError(f"src: expected values of a floating or whole type, got {kind}")
     wide = values if kind.is_floating_point else values.long()
     wide = wide[:, None] if wide.dim() == 1 else wide
-    reduced, places = reduce_rows(_NAMES, wide, index, rows, reduce)
+    reduced, places = reduced_by(wide)
     shape = (reduced.shape[0], *values.shape[1:])
-    return reduced.view(shape).to(kind), places.view(shape) if places is not None and reduce in ("min", "max") else None
+    return reduced.view(shape).to(kind), None if places is None else places.view(shape)
 
 
 def _reduce_each(
@@ -201,8 +206,7 @@ def scatter(
 def _segments(src: Tensor, indptr: Tensor, out: Tensor | None, reduce: str) -> tuple[Tensor, Tensor | None]:
     if indptr.dim() != 1 or src.dim() == 0:
         raise ValueError(f"indptr: expected one axis, that of the first axis of src, got shape {list(indptr.shape)}")
-    index = rows_of_splits(indptr, src.shape[0], "indptr")
-    reduced, places = _reduce_wide(src, index, indptr.shape[0] - 1, reduce)
+    reduced, places = _widened(src, lambda wide: reduce_segments(("src", "indptr"), wide, indptr, reduce))
     if places is not None:
         places = torch.where(places < 0, src.shape[0], places)
     return reduced if out is None else out.copy_(reduced), places

@@ -1,13 +1,14 @@
 //! Lists of all points of each voxel, and what is reduced over them.
 
-use super::super::{ScatterMode, VoxelArray, Voxels};
+use super::super::{Reduction, VoxelArray, Voxels};
 use super::{Call, Workspace};
 use crate::device::Buffer;
 use crate::prim::{Pairs, passes_for};
+use crate::scatter::reduce_on_gpu;
 use crate::{Result, Rows};
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
-use pointmill_kernels::voxelize as kernels;
+use pointmill_kernels::scatter as kernels;
 use std::ptr::null_mut;
 
 impl Workspace {
@@ -26,7 +27,8 @@ impl Workspace {
         let plan = &call.plan;
         let last = plan.rows as u32;
         let keys = self.row_keys_u32.pointer();
-        let row_keys = kernels::RowKeysArgs { point_to_voxel, keys, last, n: plan.n };
+        let index = kernels::RowNumbers { data: point_to_voxel.cast(), wide: 0 };
+        let row_keys = kernels::KeysArgs { index, keys, rows: last, n: plan.n, ok: null_mut() };
         let scan = scan::ScanArgs { input: counts, output: row_splits, n: call.rows(), tiles };
         let passes = passes_for(u64::from(last));
         let input = Pairs { keys, values: null_mut() };
@@ -35,7 +37,7 @@ impl Workspace {
         let output = Pairs { keys: self.slot_of_point.pointer(), values: indices };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
-            self.stream.launch::<kernels::RowKeys>(plan.n.div_ceil(BLOCK).max(1), row_keys)?;
+            self.stream.launch::<kernels::Keys>(plan.n.div_ceil(BLOCK).max(1), row_keys)?;
             self.stream.launch::<scan::Scan>(plan.rows as u32 / scan::TILE + 1, scan)?;
             self.sorter_u32.enqueue(input, output, Length::known(plan.n), passes)
         }
@@ -43,24 +45,30 @@ impl Workspace {
 }
 
 /// Reduces features over the lists of a result.
-pub(in super::super) fn scatter(voxels: &Voxels, features: Rows<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
+pub(in super::super) fn scatter(voxels: &Voxels, features: Rows<'_>, how: Reduction) -> Result<Buffer<f32>> {
     let stream = voxels.stream();
     let (rows, columns) = (voxels.extent.rows_bound, features.columns());
-    let mut staging = stream.alloc(0)?;
-    let len = rows.saturating_mul(columns);
-    let output = stream.alloc(len)?;
-    let args = kernels::ScatterArgs {
-        features: features.address(&mut staging)?,
+    let (mut staging, mut long) = (stream.alloc(0)?, stream.alloc(0)?);
+    let output = stream.alloc(rows.saturating_mul(columns))?;
+    if output.is_empty() {
+        return Ok(output);
+    }
+    let args = kernels::ReduceArgs {
+        values: features.address(&mut staging)?,
         columns: columns as u32,
         rows: Length { bound: rows as u32, exact: voxels.counters.pointer().cast() },
-        row_splits: voxels.arrays.pointer(VoxelArray::RowSplits),
-        indices: voxels.arrays.pointer(VoxelArray::Indices),
-        mode,
-        output: output.pointer(),
+        splits: voxels.arrays.pointer(VoxelArray::RowSplits),
+        lists: voxels.arrays.pointer(VoxelArray::Indices),
+        how,
+        whole: 0,
+        out: output.pointer(),
+        aux: null_mut(),
+        num_long: null_mut(),
+        long: null_mut(),
+        long_room: 0,
     };
-    let blocks = (len as u64).div_ceil(u64::from(BLOCK)).max(1) as u32;
     // SAFETY: the lists belong to this result; features and output have the sizes that the kernel
     // asks for.
-    unsafe { stream.launch::<kernels::Scatter>(blocks, args) }?;
+    unsafe { reduce_on_gpu::<f32>(stream, &mut long, features.len() as u32, args) }?;
     Ok(output)
 }

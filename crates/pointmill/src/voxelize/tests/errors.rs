@@ -73,11 +73,11 @@ fn scatter_needs_lists_and_matching_rows() {
     let points = Points::new(&points, 4).unwrap();
     let device = Device::cpu();
     let voxels = voxelize(points, &VoxelizeParams::default(), &device).unwrap();
-    let e = scatter(&voxels, points, ScatterMode::Max).unwrap_err();
+    let e = scatter(&voxels, points, Reduction::Max).unwrap_err();
     assert_eq!(e.to_string(), "voxels: expected a result with lists (Outputs::lists), got none");
     let params = VoxelizeParams::dynamic([0.2; 3], VoxelizeParams::default().range);
     let voxels = voxelize(points, &params, &device).unwrap();
-    let e = scatter(&voxels, Points::new(&[0.0; 3], 3).unwrap(), ScatterMode::Sum).unwrap_err();
+    let e = scatter(&voxels, Points::new(&[0.0; 3], 3).unwrap(), Reduction::Sum).unwrap_err();
     assert_eq!(e.to_string(), "features: expected 3 rows, got 1");
 }
 

@@ -31,7 +31,7 @@ fn arrays_are_taken_and_made_anew() {
         let empty = voxels.read().unwrap();
         assert!(empty.coords.is_empty() && empty.point_to_voxel == Some(vec![]), "{name}");
         assert_eq!((empty.row_splits, empty.indices), (Some(vec![0]), Some(vec![])), "{name}");
-        let e = scatter(&voxels, Points::new(&[], 3).unwrap(), ScatterMode::Sum).unwrap_err().to_string();
+        let e = scatter(&voxels, Points::new(&[], 3).unwrap(), Reduction::Sum).unwrap_err().to_string();
         let expected = "voxels: expected a result that a call has filled, got one without rows";
         assert_eq!(e, expected, "{name}");
         // Another cloud into the new arrays leaves the old ones as they are.

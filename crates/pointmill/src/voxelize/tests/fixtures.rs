@@ -111,7 +111,7 @@ fn scatter_of_the_dynamic_fixtures() {
     let mut seen = 0;
     for (name, arrays) in fixtures() {
         let case = case(&arrays);
-        for (mode, suffix) in [(ScatterMode::Sum, "sum"), (ScatterMode::Mean, "mean"), (ScatterMode::Max, "max")] {
+        for (mode, suffix) in [(Reduction::Sum, "sum"), (Reduction::Mean, "mean"), (Reduction::Max, "max")] {
             for (features, key) in
                 [("points", format!("scatter_{suffix}")), ("features", format!("scatter_features_{suffix}"))]
             {

@@ -255,7 +255,7 @@ fn other_streams_wait_and_are_waited_for() {
     let params = VoxelizeParams { outputs: Outputs { lists: true, ..Outputs::default() }, ..VoxelizeParams::default() };
     let points = Points::new(&data, 4).unwrap();
     let want = voxelize(points, &params, &Device::cpu()).unwrap();
-    let want_sums = scatter(&want, points, ScatterMode::Sum).unwrap().read(want.num_voxels().unwrap() * 4).unwrap();
+    let want_sums = scatter(&want, points, Reduction::Sum).unwrap().read(want.num_voxels().unwrap() * 4).unwrap();
     for (name, device) in kernel_devices() {
         let [own, arrays, results] = [0; 3].map(|_| device.stream().unwrap());
         for _ in 0..if name == "twin" { 1 } else { 50 } {
@@ -271,7 +271,7 @@ fn other_streams_wait_and_are_waited_for() {
             }
             assert!(voxels.stream().same_queue(&results));
             assert_same(&voxels.read().unwrap(), &want.read().unwrap(), name);
-            let sums = scatter(&voxels, points, ScatterMode::Sum).unwrap();
+            let sums = scatter(&voxels, points, Reduction::Sum).unwrap();
             if name == "twin" {
                 assert_in_order(&results, &[&arrays], "scatter");
             }
