@@ -61,6 +61,7 @@ fn sparse(all: &Bound<'_, PyDict>) -> PyResult<()> {
     of.set_item("dilation", conv.dilation[0])?;
     of.set_item("capacity", conv.capacity)?;
     of.set_item("masks", conv.masks)?;
+    of.set_item("lists", conv.lists)?;
     all.set_item("ConvParams", of)?;
     let (of, pillars) = (PyDict::new(py), PillarParams::default());
     of.set_item("voxel_size", PyTuple::new(py, pillars.voxel_size.map(shown))?)?;

@@ -100,14 +100,15 @@ fn pairs_of_sparse_layers() {
     for (name, device) in devices() {
         for kind in [ConvKind::Submanifold, ConvKind::Strided] {
             let stride = if kind == ConvKind::Strided { [2; 3] } else { [1; 3] };
-            let params = ConvParams { kind, stride, masks: true, ..ConvParams::default() };
+            let params = ConvParams { kind, stride, masks: true, lists: true, ..ConvParams::default() };
             let given = SparseCells::new(cells.as_chunks::<4>().0, 2, shape);
             let expected = index_pairs(given, &params, &device).unwrap().read().unwrap();
             // SAFETY: any bits are a value of it.
             let mut given: pointmill_conv_params = unsafe { std::mem::zeroed() };
             given.struct_size = size_of_val(&given);
             ok(pointmill_conv_params_init(&raw mut given));
-            (given.kind, given.stride, given.masks) = (u32::from(kind == ConvKind::Strided), stride, 1);
+            (given.kind, given.stride) = (u32::from(kind == ConvKind::Strided), stride);
+            (given.masks, given.lists) = (1, 1);
             let (stream, mut pairs) = (stream(name), null_mut());
             let array = array(&cells, 4, pointmill_type::POINTMILL_I32);
             ok(pointmill_index_pairs_create(shared(stream), &raw const given, Some(&mut pairs)));
@@ -128,6 +129,7 @@ fn pairs_of_sparse_layers() {
             }
             assert_eq!(copied::<i32>(get, "counts"), expected.counts, "{name} {kind}");
             assert_eq!(copied::<u32>(get, "masks")[..rows], expected.masks, "{name} {kind}");
+            assert_eq!(copied::<i32>(get, "pairs"), expected.pairs, "{name} {kind}");
             pointmill_index_pairs_destroy(ended(pairs));
             pointmill_stream_destroy(ended(stream));
         }

@@ -101,6 +101,7 @@ fn pairs(mut draw: Draw<'_>) {
         _ => draw.usual(&[None], &[Some(9)]),
     };
     params.masks = draw.below(2) == 0;
+    params.lists = draw.below(2) == 0;
     // What a strided layer makes of the shape, or something else.
     let coarse = [0, 1, 2].map(|k| {
         let [n, window, pad, step] = [shape, params.kernel, params.padding, params.stride].map(|all| i64::from(all[k]));

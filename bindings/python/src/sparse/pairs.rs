@@ -73,6 +73,8 @@ impl Job {
 ///     Most outputs of a strided or transposed layer; those beyond are dropped from the end, and counted.
 /// masks : bool
 ///     Whether to make ``masks``.
+/// lists : bool
+///     Whether to make ``pairs``, the list of each offset.
 /// padded : bool
 ///     Whether a strided or transposed layer has `capacity` outputs, with -1 behind those that are, so that a GPU is never waited for. Then cells outside of the shape and repeated ones are no error on a GPU.
 ///
@@ -94,8 +96,8 @@ impl Job {
 /// ([[-1, 0], [0, 1], [1, -1]], [1, 2, 1])
 #[pyfunction]
 #[pyo3(
-    signature = (coords, shape, batch = 1, *, kind = "submanifold", kernel = None, stride = None, padding = None, dilation = None, outputs = None, output_shape = None, capacity = None, masks = false, padded = false),
-    text_signature = "(coords, shape, batch=1, *, kind=\"submanifold\", kernel=3, stride=1, padding=0, dilation=1, outputs=None, output_shape=None, capacity=None, masks=False, padded=False)"
+    signature = (coords, shape, batch = 1, *, kind = "submanifold", kernel = None, stride = None, padding = None, dilation = None, outputs = None, output_shape = None, capacity = None, masks = false, lists = false, padded = false),
+    text_signature = "(coords, shape, batch=1, *, kind=\"submanifold\", kernel=3, stride=1, padding=0, dilation=1, outputs=None, output_shape=None, capacity=None, masks=False, lists=False, padded=False)"
 )]
 pub(crate) fn index_pairs<'py>(
     py: Python<'py>,
@@ -111,9 +113,10 @@ pub(crate) fn index_pairs<'py>(
     output_shape: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = crate::args::plain)] capacity: Option<i64>,
     #[pyo3(from_py_with = crate::args::plain)] masks: bool,
+    #[pyo3(from_py_with = crate::args::plain)] lists: bool,
     #[pyo3(from_py_with = crate::args::plain)] padded: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut params = ConvParams { kind: named(kind, "kind")?, masks, ..ConvParams::default() };
+    let mut params = ConvParams { kind: named(kind, "kind")?, masks, lists, ..ConvParams::default() };
     let sizes = [
         (kernel, "kernel", 1, &mut params.kernel),
         (stride, "stride", 1, &mut params.stride),

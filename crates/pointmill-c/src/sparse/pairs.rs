@@ -41,6 +41,8 @@ pub struct pointmill_conv_params {
     pub capacity: u32,
     /// Whether masks are an output; default 0.
     pub masks: u32,
+    /// Whether pairs are an output, the list of each offset; default 0.
+    pub lists: u32,
 }
 structs!(pointmill_conv_params);
 
@@ -48,7 +50,7 @@ impl pointmill_conv_params {
     fn new() -> Self {
         let ConvParams { kernel, stride, padding, dilation, kind, .. } = ConvParams::default();
         let (struct_size, kind) = (size_of::<Self>(), number(ConvKind::ALL, &kind));
-        Self { struct_size, kernel, stride, padding, dilation, kind, capacity: 0, masks: 0 }
+        Self { struct_size, kernel, stride, padding, dilation, kind, capacity: 0, masks: 0, lists: 0 }
     }
 
     fn params(&self) -> Result<ConvParams> {
@@ -61,6 +63,7 @@ impl pointmill_conv_params {
             kind: choice(ConvKind::ALL, self.kind, "kind")?,
             capacity: Some(self.capacity).filter(|&most| most > 0),
             masks: self.masks != 0,
+            lists: self.lists != 0,
         })
     }
 }
@@ -157,8 +160,8 @@ pub extern "C" fn pointmill_index_pairs_run(
 }
 
 /// An array of the last call, of N outputs at most and K offsets: "cells" [N, 4], "table" [K, N] and
-/// "counts" [K] of i32; "masks" [N, words] of u32; "num_cells" [2] of u32, outputs and those that there
-/// was no room for.
+/// "counts" [K] of i32; "masks" [N, words] of u32; "pairs" [2, K, V] of i32; "num_cells" [2] of u32,
+/// outputs and those that there was no room for.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_index_pairs_array(
     pairs: Option<&pointmill_index_pairs>,

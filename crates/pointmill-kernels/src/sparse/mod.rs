@@ -5,6 +5,7 @@
 
 mod densify;
 mod hierarchy;
+mod pair_lists;
 mod pairs;
 mod pillars;
 mod sample;
@@ -12,6 +13,7 @@ mod serialize;
 
 pub use densify::{Densify, DensifyArgs, SWEEP_WORDS, Sweep};
 pub use hierarchy::{Heads, NextOrders, Parents, STAGE_TILE, StageArgs, StageCounts};
+pub use pair_lists::{PAIR_TILE, PairLists, PairListsArgs};
 pub use pairs::{
     CellTable, ConvCells, ConvFaults, ENTRY, Insert, InsertArgs, OFFSETS_OF_BLOCK, Outputs, OutputsArgs, Pairs,
     PairsArgs,
@@ -40,6 +42,7 @@ pub const KERNELS: &[crate::Properties] = properties![
     Insert,
     Outputs,
     Pairs,
+    PairLists,
     Densify,
     Pillars
 ];

@@ -149,7 +149,7 @@ impl Stream {
         multiprocessors.map_or(per_multiprocessor.min(3), |number| number * per_multiprocessor)
     }
 
-    /// Queues `blocks` blocks of kernel `K`.
+    /// Queues `blocks` blocks of kernel `K`; of none there is nothing to do.
     ///
     /// # Safety
     /// Pointers in `args` are valid on this device for what `K` reads and writes, until the stream
@@ -160,6 +160,10 @@ impl Stream {
         let Some(queue) = &self.queue else {
             return Err(Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) });
         };
+        if blocks == 0 {
+            // A GPU would refuse it, and the twin would not.
+            return Ok(());
+        }
         let launch = Launch { kernel, blocks, args: (&raw const args).cast() };
         // SAFETY: the stream is alive, the argument is that of the kernel, and its pointers are the
         // caller's promise.

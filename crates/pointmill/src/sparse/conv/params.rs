@@ -33,6 +33,8 @@ pub struct ConvParams {
     pub capacity: Option<u32>,
     /// Whether each output gets a bit for each offset that it has a pair of; default no.
     pub masks: bool,
+    /// Whether each offset gets a list of its pairs; default no.
+    pub lists: bool,
 }
 
 impl Default for ConvParams {
@@ -45,6 +47,7 @@ impl Default for ConvParams {
             kind: ConvKind::default(),
             capacity: None,
             masks: false,
+            lists: false,
         }
     }
 }

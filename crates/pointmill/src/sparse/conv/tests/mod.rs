@@ -101,9 +101,20 @@ impl Case {
                 }
             }
         }
+        let sides = if self.params.lists { 2 } else { 0 };
+        let mut pairs = vec![-1; sides * offsets.len() * self.cells.len()];
+        if sides > 0 {
+            for k in 0..offsets.len() {
+                let of_offset = (0..kept).filter(|&row| table[k * kept + row] >= 0);
+                for (i, row) in of_offset.enumerate() {
+                    pairs[k * self.cells.len() + i] = table[k * kept + row];
+                    pairs[(offsets.len() + k) * self.cells.len() + i] = row as i32;
+                }
+            }
+        }
         let report = ConvReport { cells: kept, dropped, pairs: counts.iter().map(|&count| count as usize).sum() };
-        let sizes = ConvSizes { cells: kept, offsets: offsets.len(), words };
-        ConvArrays { cells: cells.concat(), table, counts, masks, report, sizes }
+        let sizes = ConvSizes { cells: kept, offsets: offsets.len(), words, inputs: self.cells.len(), sides };
+        ConvArrays { cells: cells.concat(), table, counts, masks, pairs, report, sizes }
     }
 
     /// Compares all devices with the plain program, with memory that was used before and with a
@@ -167,7 +178,7 @@ fn params(random: &mut Random, kind: ConvKind) -> ConvParams {
         (params.kernel, params.stride, params.padding) = (three(1, 4), three(1, 3), three(0, 2));
     }
     params.dilation = three(1, 2);
-    params.masks = random.below(2) == 0;
+    (params.masks, params.lists) = (random.below(2) == 0, random.below(2) == 0);
     if matches!(kind, ConvKind::Strided | ConvKind::Transposed) && random.below(2) == 0 {
         params.capacity = Some(1 + random.below(300) as u32);
     }
