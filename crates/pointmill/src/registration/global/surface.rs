@@ -37,7 +37,7 @@ enum Features {
 
 impl Surface {
     pub(super) fn new(cloud: &Rows<'_>, params: &RegisterParams, stream: &Stream, argument: Argument) -> Result<Self> {
-        let Thin { points, centre, usable } = cloud.on_host(|cloud| Thin::new(cloud, params.voxel_size, argument))?;
+        let Thin { points, centre, usable } = Thin::new(cloud, params.voxel_size, argument, stream)?;
         let searcher = Searcher::new(stream, &points[..], Search::Auto)?;
         // The search of upright clouds compares no features.
         let most = if params.level { 0 } else { MOST_FEATURES };
