@@ -12,6 +12,10 @@ pub const LEVEL_BEST: u8 = 63;
 /// Standard deviations at which a value rounds to 0: the root of 2 ln(2 * 63).
 const REACH: f64 = 3.110_097_6;
 
+/// A square of standard deviations at which a value rounds to 0 for certain: most places of a box
+/// around a cell need no power.
+const BEYOND: f64 = 9.7;
+
 /// A cell of a map, widened by what places of a lattice are off.
 ///
 /// ```
@@ -56,6 +60,7 @@ impl LevelCell {
     #[inline(always)]
     pub fn value(&self, p: [f64; 3]) -> u8 {
         let q = subtract(p, self.mean);
-        (LEVEL_BEST as f64 * exp(-0.5 * dot(q, times(&self.inverse, q))) + 0.5) as u8
+        let square = dot(q, times(&self.inverse, q));
+        if square > BEYOND { 0 } else { (LEVEL_BEST as f64 * exp(-0.5 * square) + 0.5) as u8 }
     }
 }

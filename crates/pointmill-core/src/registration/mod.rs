@@ -4,6 +4,7 @@
 pub mod feature;
 pub mod pose;
 pub mod surface;
+pub mod voxel;
 
 use crate::float::sqrt_f32;
 use crate::icp::nearest::squared_distance;

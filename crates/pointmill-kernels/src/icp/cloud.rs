@@ -1,10 +1,11 @@
 //! Clouds as the loop takes them: finite points, in `f32`, about a centre.
 
 use super::*;
-use crate::points::StoredPoints;
+use crate::points::{Points, StoredPoints};
 use crate::prim::WARPS;
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{self, Tiles};
+use pointmill_core::float;
 use pointmill_core::icp::morton::{from_ordered, ordered};
 
 /// Points that a centre is made from.
@@ -43,6 +44,11 @@ pub struct Head {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Head {
+    /// Of a cloud, before [`Keep`].
+    pub fn of(points: Points) -> Self {
+        Self { far: u32::MAX, bounds: [u32::MAX; 6], points: points.into(), ..Self::default() }
+    }
+
     /// A head that knows the box alone.
     pub fn around(low: [f32; 3], high: [f32; 3]) -> Self {
         let [a, b, c] = low.map(ordered);
@@ -260,8 +266,7 @@ kernel! {
             if i < n {
                 let at = *a.kept.add(share.first + (i as u64 * kept as u64 / n as u64) as usize);
                 let p = points.get(at);
-                let bits = if axis == 0 { p[0] } else if axis == 1 { p[1] } else { p[2] }.to_bits();
-                keys[j] = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
+                keys[j] = float::ordered(if axis == 0 { p[0] } else if axis == 1 { p[1] } else { p[2] });
             }
         }
         Shared::at(0).set(thread_index(), 0);
@@ -301,9 +306,8 @@ kernel! {
             rank = found.get(1);
         }
         if thread_index() == 0 {
-            let bits = if prefix >> 63 == 0 { !prefix } else { prefix ^ 1 << 63 };
             let centre = (&raw mut (*share.head).centre).cast::<f64>();
-            *centre.add(axis as usize) = if n > 0 { f64::from_bits(bits) } else { 0.0 };
+            *centre.add(axis as usize) = if n > 0 { float::from_ordered(prefix) } else { 0.0 };
         }
     }
 }

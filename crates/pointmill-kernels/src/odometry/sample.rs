@@ -8,6 +8,7 @@ use crate::prim::{
     hash::find_or_insert,
     scan::{self, SHARED_WORDS, Tiles},
 };
+use pointmill_core::float::{from_ordered, ordered};
 use pointmill_core::hash::Seed;
 use pointmill_core::odometry::{
     cells::{cell_of, key_of},
@@ -44,17 +45,6 @@ impl Head {
     pub const fn span(&self) -> [f64; 2] {
         [from_ordered(self.times[0]), from_ordered(!self.times[1])]
     }
-}
-
-/// A number with the order of times.
-#[inline(always)]
-const fn ordered(time: f64) -> u64 {
-    let bits = time.to_bits();
-    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
-}
-
-const fn from_ordered(key: u64) -> f64 {
-    f64::from_bits(if key >> 63 == 0 { !key } else { key & !(1 << 63) })
 }
 
 /// A table of cells, each with the lowest index of its points.

@@ -20,29 +20,25 @@ pub struct AgreeArgs {
     pub matches: *const Match,
     /// How many.
     pub len: u32,
-    /// `[num_seeds]`: matches that poses begin with.
+    /// Matches that poses begin with, one a block.
     pub seeds: *const u32,
-    /// How many.
-    pub num_seeds: u32,
     /// `[len, 24]`: the best neighbours of each match.
     pub best: *const u64,
     /// Most that a match may be off.
     pub width: f64,
-    /// `[num_seeds]`.
+    /// As many poses.
     pub out: *mut StoredAgreement,
 }
 
-/// Threads a block: few, so that as many multiprocessors work as there can.
-pub const AGREE_BLOCK: u32 = WARP;
-
 kernel! {
-    /// The pose of each seed. One thread a seed.
-    Agree = "registration_agree", block AGREE_BLOCK, shared 0, cooperative false,
+    /// The pose of each seed. One block a seed, of which one thread works: seeds are few, and threads
+    /// of a warp would wait for each other's branches.
+    Agree = "registration_agree", block WARP, shared 0, cooperative false,
     fn(a: AgreeArgs) {
-        let i = global_index();
-        if i >= a.num_seeds {
+        if thread_index() > 0 {
             return;
         }
+        let i = block_index();
         let seed = *a.seeds.add(i as usize) as usize;
         let best = a.best.add(seed * PART);
         let mut others = 0;

@@ -153,30 +153,40 @@ pub struct FeaturesArgs {
     pub features: *mut f32,
 }
 
+/// Features of a block of [`Features`].
+pub const FEATURES_OF_BLOCK: u32 = SURFACE_BLOCK / WARP;
+const FEATURE: u32 = VALUES as u32;
+const _: () = assert!(VALUES == WARP as usize + 1);
+
 kernel! {
-    /// Features: weighted sums of the histograms of neighbours. One thread a feature.
-    Features = "registration_features", block SURFACE_BLOCK, shared WAITING + HISTOGRAMS, cooperative true, carveout 60,
+    /// Features: weighted sums of the histograms of neighbours. One warp a feature: its lanes walk
+    /// together and add a value each, and all of them the last one. (With one thread a feature the
+    /// lanes of a warp found their neighbours in turn.)
+    Features = "registration_features", block SURFACE_BLOCK, shared WAITING + FEATURES_OF_BLOCK * FEATURE, cooperative true, carveout 100,
     fn(a: FeaturesArgs) {
-        let i = global_index();
-        if i < a.len {
-            let p = load4(a.points.add(*a.keys.add(i as usize) as usize)).0;
-            let sums = Histogram::new();
+        let (feature, sums) = (block_index() * FEATURES_OF_BLOCK + warp(), Shared::at(WAITING + warp() * FEATURE));
+        let (mut own, mut last) = (0, 0);
+        if feature < a.len {
+            let p = load4(a.points.add(*a.keys.add(feature as usize) as usize)).0;
             let visit = |key: u64| {
-                let (weight, of) = (weight(distance_of(key), a.radius), index_of(key) as usize * VALUES);
-                for k in 0..VALUES {
-                    sums.add(k, weight * *a.simple.add(of + k));
-                }
+                let (weight, of) = (weight(distance_of(key), a.radius), a.simple.add(index_of(key) as usize * VALUES));
+                own += weight * *of.add(lane() as usize);
+                last += weight * *of.add(WARP as usize);
             };
             walk(&a.tree, p, &mut Within { limit: a.limit, visit }, Shared::at(0));
-            for block in 0..VALUES / BINS {
-                let mut total = 0;
-                for k in 0..BINS {
-                    total += sums.get(block * BINS + k);
+        }
+        sums.set(lane(), own);
+        sums.set(WARP, last);
+        sync_warp();
+        if feature < a.len {
+            let mut k = lane();
+            while k < FEATURE {
+                let (mut total, first) = (0, k - k % BINS as u32);
+                for bin in 0..BINS as u32 {
+                    total += sums.get(first + bin);
                 }
-                for k in 0..BINS {
-                    let at = block * BINS + k;
-                    *a.features.add(i as usize * VALUES + at) = value(sums.get(at), total);
-                }
+                *a.features.add((feature * FEATURE + k) as usize) = value(sums.get(k), total);
+                k += WARP;
             }
         }
     }

@@ -65,9 +65,7 @@ impl Cloud {
             memory::push(&mut self.staging, self.stream.alloc(0)?)?;
         }
         for (cloud, staging) in clouds.iter().zip(&mut self.staging) {
-            let points = cloud.staged(staging)?.into();
-            let head = Head { far: u32::MAX, bounds: [u32::MAX; 6], points, ..Head::default() };
-            memory::push(&mut self.known, head)?;
+            memory::push(&mut self.known, Head::of(cloud.staged(staging)?))?;
         }
         self.heads.put(&self.known)?;
         self.room = clouds.iter().map(Rows::len).max().unwrap_or(0);

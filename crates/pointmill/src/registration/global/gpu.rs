@@ -1,5 +1,9 @@
 //! The work where kernels run.
 
+mod thin;
+
+pub(super) use thin::thinned;
+
 use super::types::{Limit, Limits, Probe, Radii};
 use crate::device::{Buffer, Stream};
 use crate::icp::{Searched, Searcher};
@@ -11,7 +15,9 @@ use pointmill_core::registration::{Match, PART};
 use pointmill_core::rigid::Rigid;
 use pointmill_kernels::icp::Place4;
 use pointmill_kernels::registration as kernels;
-use pointmill_kernels::registration::{BLOCK, NONE, QUERIES_OF_BLOCK, SURFACE_BLOCK, StoredAgreement};
+use pointmill_kernels::registration::{
+    BLOCK, FEATURES_OF_BLOCK, NONE, QUERIES_OF_BLOCK, SURFACE_BLOCK, StoredAgreement,
+};
 
 /// A match as numbers.
 type MatchWords = [f32; 6];
@@ -84,7 +90,7 @@ impl<'a> Surroundings<'a> {
         // SAFETY: keys are rows of points of the tree; there is room for each.
         unsafe {
             self.stream.launch::<kernels::Simple>(self.on.tree.n.div_ceil(SURFACE_BLOCK), counting)?;
-            self.stream.launch::<kernels::Features>(len.div_ceil(SURFACE_BLOCK), adding)?;
+            self.stream.launch::<kernels::Features>(len.div_ceil(FEATURES_OF_BLOCK), adding)?;
         }
         Ok(FeatureTable { features, len })
     }
@@ -168,13 +174,12 @@ impl Cores {
             matches: self.matches.pointer().cast_const().cast(),
             len: self.len,
             seeds: seeds.pointer(),
-            num_seeds,
             best: self.best.pointer(),
             width,
             out: out.pointer(),
         };
         // SAFETY: seeds and their neighbours are matches; there is room for each.
-        unsafe { stream.launch::<kernels::Agree>(num_seeds.div_ceil(kernels::AGREE_BLOCK), args) }?;
+        unsafe { stream.launch::<kernels::Agree>(num_seeds, args) }?;
         memory::collect(out.read(seeds.len())?.into_iter().map(|stored| stored.0))
     }
 }

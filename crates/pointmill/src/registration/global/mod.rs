@@ -63,8 +63,7 @@ use crate::{Device, Result, Rows};
 /// finite, and those at the origin, are left out. Each cloud is worked on about its own middle, so
 /// large coordinates of `f64` keep their digits.
 ///
-/// **Limits**: clouds of fewer than 50 points or voxels have no answer. Voxel means are made on the
-/// host, also of a cloud that is on a GPU.
+/// **Limits**: clouds of fewer than 50 points or voxels have no answer.
 ///
 /// # Errors
 /// Parameters out of range, too many points, memory of another device; out of memory, a lost device.

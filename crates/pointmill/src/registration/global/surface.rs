@@ -37,7 +37,7 @@ enum Features {
 
 impl Surface {
     pub(super) fn new(cloud: &Rows<'_>, params: &RegisterParams, stream: &Stream, argument: Argument) -> Result<Self> {
-        let Thin { points, centre, usable } = cloud.on_host(|cloud| Thin::new(cloud, params.voxel_size, argument))?;
+        let Thin { points, centre, usable } = Thin::new(cloud, params.voxel_size, argument, stream)?;
         let searcher = Searcher::new(stream, &points[..], Search::Auto)?;
         // The search of upright clouds compares no features.
         let most = if params.level { 0 } else { MOST_FEATURES };
@@ -103,7 +103,8 @@ fn standing_out(places: &[([f32; 3], f64)], most: usize) -> Result<(Vec<[f32; 3]
     let mut keys = memory::collect(rough.iter().copied())?;
     if keys.len() > most {
         let by = |i: u32| places[i as usize].1;
-        keys.sort_unstable_by(|&a, &b| by(b).total_cmp(&by(a)).then(a.cmp(&b)));
+        // The same keys as a sort of all would find.
+        keys.select_nth_unstable_by(most, |&a, &b| by(b).total_cmp(&by(a)).then(a.cmp(&b)));
         keys.truncate(most);
         keys.sort_unstable();
     }

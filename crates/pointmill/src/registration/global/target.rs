@@ -124,7 +124,9 @@ impl Target {
                 out.verdict = Verdict::NotLevel;
                 return Ok(out);
             }
-            for level in upright.targets() {
+            for over_ground in [true, false] {
+                let level = if over_ground { upright.over() } else { upright.all(voxel)? };
+                let Some(level) = level else { continue };
                 let mut next = out.clone();
                 let found = level.candidates(&source.surface, voxel)?;
                 self.conclude(&source, &found, Evidence::Search(&[]), &mut next, &mut clock)?;

@@ -1,15 +1,20 @@
 //! Means of the points of voxels, in the order of the voxels.
 
+use super::gpu;
 use crate::centre::{centre_of, unless_far};
-use crate::{Argument, Result, Rows, ensure, memory, par};
+use crate::{Argument, Result, Rows, Stream, ensure, memory, par};
+use pointmill_core::registration::voxel::cell;
 
 /// Most that a cell's number may be on an axis.
 const FARTHEST: f64 = (1u64 << 40) as f64;
 /// Most voxels from most of the points to the middle of the bounds: `f32` still has digits for them.
 const MOST_ASIDE: f64 = 4096.0;
 
+/// The corners of a box.
+pub(super) type Corners = [[f64; 3]; 2];
+
 /// A cloud with one point for each voxel, about a centre of its own.
-#[derive(Debug)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Thin {
     /// Means about the centre, by cell: z first, then y, then x.
     pub(super) points: Vec<[f32; 3]>,
@@ -21,24 +26,33 @@ pub(super) struct Thin {
 }
 
 impl Thin {
-    pub(super) fn new(cloud: &Rows<'_>, voxel: f64, argument: Argument) -> Result<Self> {
+    /// Of a checked cloud, where the work of the stream is done.
+    pub(super) fn new(cloud: &Rows<'_>, voxel: f64, argument: Argument, stream: &Stream) -> Result<Self> {
+        if !stream.device().is_cpu()
+            && let Some(thin) = stream.in_order(&[cloud.stream()], || gpu::thinned(cloud, voxel, argument, stream))?
+        {
+            return Ok(thin);
+        }
+        cloud.on_host(|cloud| Self::on_host(cloud, voxel, argument))
+    }
+
+    fn on_host(cloud: &Rows<'_>, voxel: f64, argument: Argument) -> Result<Self> {
         let mut all: Vec<[f64; 3]> = Vec::new();
         memory::room(&mut all, cloud.len())?;
         let wanted = |p: &[f64; 3]| p.iter().all(|x| x.is_finite()) && *p != [0.0; 3];
         all.extend((0..cloud.len()).map(|i| cloud.point(i)).filter(wanted));
-        let bounds = all.iter().fold([[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]], |[low, high], p| {
-            [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
-        });
         if all.is_empty() {
-            return Ok(Self { points: Vec::new(), centre: [0.0; 3], usable: 0 });
+            return Ok(Self::default());
         }
-        let middle = [0, 1, 2].map(|k| bounds[0][k] / 2.0 + bounds[1][k] / 2.0);
-        let centre = unless_far(middle, centre_of(&all), MOST_ASIDE * voxel).map(|x| (x / voxel).round() * voxel);
-        let widest = [0, 1, 2].map(|k| bounds[1][k] - bounds[0][k]).into_iter().fold(0.0, f64::max);
-        let expected = "points within 2^40 voxels of each other";
-        ensure(widest / voxel < FARTHEST, argument, expected, format_args!("{widest} m at voxels of {voxel} m"))?;
-        let cell = |p: &[f64; 3]| [2, 1, 0].map(|k| ((p[k] - centre[k]) / voxel).floor() as i64);
-        let mut keyed = memory::collect(all.iter().enumerate().map(|(i, p)| (cell(p), i as u32)))?;
+        // In the order of floats, in which zeros of both signs differ, so that a kernel finds the same.
+        let least = |a: f64, b: f64| if b.total_cmp(&a).is_lt() { b } else { a };
+        let most = |a: f64, b: f64| if b.total_cmp(&a).is_gt() { b } else { a };
+        let corners = all.iter().fold([[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]], |[low, high], p| {
+            [[0, 1, 2].map(|k| least(low[k], p[k])), [0, 1, 2].map(|k| most(high[k], p[k]))]
+        });
+        let centre = centre_between(corners, centre_of(&all), voxel, argument)?;
+        let cells = |p: &[f64; 3]| [2, 1, 0].map(|k| cell(p[k], centre[k], voxel));
+        let mut keyed = memory::collect(all.iter().enumerate().map(|(i, p)| (cells(p), i as u32)))?;
         par::sort_unstable_by(&mut keyed, Ord::cmp);
         let mut points = Vec::new();
         for run in keyed.chunk_by(|a, b| a.0 == b.0) {
@@ -50,4 +64,15 @@ impl Thin {
         }
         Ok(Self { points, centre, usable: all.len() })
     }
+}
+
+/// The centre of a cloud between these corners, most of which is near a point. Refuses a cloud whose
+/// voxels are too many.
+pub(super) fn centre_between(corners: Corners, near: [f64; 3], voxel: f64, argument: Argument) -> Result<[f64; 3]> {
+    let [low, high] = corners;
+    let middle = [0, 1, 2].map(|k| low[k] / 2.0 + high[k] / 2.0);
+    let widest = [0, 1, 2].map(|k| high[k] - low[k]).into_iter().fold(0.0, f64::max);
+    let expected = "points within 2^40 voxels of each other";
+    ensure(widest / voxel < FARTHEST, argument, expected, format_args!("{widest} m at voxels of {voxel} m"))?;
+    Ok(unless_far(middle, near, MOST_ASIDE * voxel).map(|x| (x / voxel).round() * voxel))
 }

@@ -2,11 +2,12 @@
 
 use super::ground;
 use super::surface::Surface;
-use crate::ndt::{NdtParams, ndt_grid};
+use crate::ndt::{NdtGrid, NdtParams, ndt_grid};
 use crate::registration::level::{LevelCandidate, LevelParams, LevelTarget, LevelTargetParams};
 use crate::{Argument, Device, Error, Result, Rows, memory};
 use pointmill_core::ndt::MAX_CELL;
 use pointmill_core::rigid::{Rigid, subtract, wide};
+use std::sync::OnceLock;
 
 /// Voxels along the edge of a cell of normal distributions.
 const CELL: f64 = 6.0;
@@ -30,7 +31,12 @@ const WIDEST: f64 = 500.0;
 /// A target in which upright sources are looked for.
 #[derive(Debug)]
 pub(super) struct Upright {
-    targets: Vec<Heights>,
+    cells: NdtGrid,
+    params: LevelTargetParams,
+    /// Over its ground; none where it has none.
+    over: Option<Heights>,
+    /// At all heights: made once those of the ground do not suffice.
+    all: OnceLock<Option<Heights>>,
     /// Turns the target upright.
     turn: Rigid,
 }
@@ -40,33 +46,27 @@ pub(super) struct Upright {
 pub(super) struct Heights(LevelTarget);
 
 impl Upright {
-    /// Of a cloud that is upright, over its ground and at all heights.
+    /// Of a cloud that is upright.
     pub(super) fn new(surface: &Surface, voxel: f64, device: &Device) -> Result<Self> {
-        let small = |e: Error| match e {
-            Error::Argument { .. } => {
-                Error::argument(Argument::VoxelSize, "a larger size for so wide a target, with `level`", voxel)
-            }
-            other => other,
-        };
-        let at = |ground| LevelTargetParams { ground, range: RANGE * voxel, ..LevelTargetParams::default() };
-        Self::made(surface, Rigid::IDENTITY, voxel, device, &[at(true), at(false)]).map_err(small)
+        let params = LevelTargetParams { range: RANGE * voxel, ..LevelTargetParams::default() };
+        Self::made(surface, Rigid::IDENTITY, voxel, device, params).map_err(|e| too_wide(e, voxel))
     }
 
-    /// Of a cloud that is turned upright by its ground, over that ground; none where it has none, or
-    /// is too wide for its voxels.
+    /// Of a cloud that is turned upright by its ground; none where it has none, or is too wide for its
+    /// voxels.
     pub(super) fn turned(surface: &Surface, voxel: f64, device: &Device) -> Result<Option<Self>> {
         let Some(turn) = turn(surface, voxel) else { return Ok(None) };
         let most = WIDEST * voxel;
         let region = Some([-most, -most, most, most]);
-        let at = LevelTargetParams { ground: true, range: RANGE * voxel, region, ..LevelTargetParams::default() };
-        match Self::made(surface, turn, voxel, device, &[at]) {
+        let params = LevelTargetParams { range: RANGE * voxel, region, ..LevelTargetParams::default() };
+        match Self::made(surface, turn, voxel, device, params) {
             Ok(made) => Ok(Some(made)),
             Err(Error::Argument { .. }) => Ok(None),
             Err(other) => Err(other),
         }
     }
 
-    fn made(surface: &Surface, turn: Rigid, voxel: f64, device: &Device, at: &[LevelTargetParams]) -> Result<Self> {
+    fn made(surface: &Surface, turn: Rigid, voxel: f64, device: &Device, params: LevelTargetParams) -> Result<Self> {
         // A few points beyond all cells are no part of what is searched.
         let most = 0.5 * f64::from(MAX_CELL) * CELL * voxel;
         let near = |p: &&[f32; 3]| p.iter().all(|x| f64::from(x.abs()) < most);
@@ -75,34 +75,51 @@ impl Upright {
         all.iter().filter(near).try_for_each(|p| memory::push(&mut points, *p))?;
         let few = (all.len() - points.len()) * FEW <= all.len();
         let cells = ndt_grid(if few { &points[..] } else { &all[..] }, CELL * voxel, &NdtParams::default(), device)?;
-        let mut targets = Vec::new();
-        for at in at {
-            let target =
-                if at.ground { LevelTarget::over_nearest_ground(&cells, at)? } else { LevelTarget::new(&cells, at)? };
-            if !target.is_empty() {
-                memory::push(&mut targets, Heights(target))?;
-            }
-        }
-        Ok(Self { targets, turn })
+        let over = Heights::some(LevelTarget::over_nearest_ground(&cells, &params)?);
+        Ok(Self { cells, params, over, all: OnceLock::new(), turn })
     }
 
     /// Where a source may be that its ground turns upright: nowhere where it has no ground. None if
     /// the search is given up, since it takes too long.
     pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Option<Vec<Rigid>>> {
-        let (Some(turn), Some(over)) = (turn(source, voxel), self.targets.first()) else { return Ok(Some(Vec::new())) };
+        let (Some(turn), Some(over)) = (turn(source, voxel), &self.over) else { return Ok(Some(Vec::new())) };
         let back = self.turn.inverse();
         let places = over.turned(source, &turn, voxel, MOST_EVALUATED)?;
         places.map(|places| memory::collect(places.iter().map(|p| back.after(&p.after(&turn))))).transpose()
     }
 
-    /// The heights to search, one after the other until the pose is found: first those of the ground,
-    /// where the target has some, then all.
-    pub(super) fn targets(&self) -> &[Heights] {
-        &self.targets
+    /// Over the ground, where the target has some.
+    pub(super) const fn over(&self) -> Option<&Heights> {
+        self.over.as_ref()
+    }
+
+    /// At all heights, where the target has cells.
+    pub(super) fn all(&self, voxel: f64) -> Result<Option<&Heights>> {
+        if self.all.get().is_none() {
+            let params = LevelTargetParams { ground: false, ..self.params.clone() };
+            let made = LevelTarget::new(&self.cells, &params).map_err(|e| too_wide(e, voxel))?;
+            // Another thread may have been first, with the same bits.
+            let _ = self.all.set(Heights::some(made));
+        }
+        Ok(self.all.get().and_then(Option::as_ref))
+    }
+}
+
+/// The error of a target that has too many cubes.
+fn too_wide(error: Error, voxel: f64) -> Error {
+    match error {
+        Error::Argument { .. } => {
+            Error::argument(Argument::VoxelSize, "a larger size for so wide a target, with `level`", voxel)
+        }
+        other => other,
     }
 }
 
 impl Heights {
+    fn some(target: LevelTarget) -> Option<Self> {
+        (!target.is_empty()).then_some(Self(target))
+    }
+
     /// The best places of a source, the best first.
     pub(super) fn candidates(&self, source: &Surface, voxel: f64) -> Result<Vec<Rigid>> {
         Ok(self.turned(source, &Rigid::IDENTITY, voxel, u64::MAX)?.unwrap_or_default())

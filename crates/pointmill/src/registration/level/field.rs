@@ -36,19 +36,22 @@ impl Field {
             return Err(Error::argument(Argument::Region, format!("at most 2^31 cubes of {step} m around it"), got));
         }
         let len = cubes as usize;
+        let reached = |cell: &LevelCell| [0, 1, 2].map(|axis| cell.cubes(axis, step, low[axis], size[axis]));
+        let reached = memory::collect(cells.iter().map(reached))?;
         let mut values = memory::filled(len, 0u8)?;
-        for cell in cells {
-            let [x, y, z] = [0, 1, 2].map(|axis| cell.cubes(axis, step, low[axis], size[axis]));
-            for k in z {
+        let fill = |(k, layer): (usize, &mut [u8])| {
+            for (cell, [x, y, _]) in cells.iter().zip(&reached).filter(|(_, [.., z])| z.contains(&k)) {
                 for j in y.clone() {
-                    let row = &mut values[(k * size[1] + j) * size[0]..][..size[0]];
+                    let row = &mut layer[j * size[0]..][..size[0]];
                     for i in x.clone() {
                         let at = |axis: usize, n: usize| (f64::from(low[axis]) + n as f64 + 0.5) * step;
                         row[i] = row[i].max(cell.value([at(0, i), at(1, j), at(2, k)]));
                     }
                 }
             }
-        }
+        };
+        let layers = values.par_chunks_mut((size[0] * size[1]).max(1)).enumerate();
+        layers.with_min_len(par::grain(1)).for_each(fill);
         let mut wide = memory::filled(len, 0u8)?;
         wide.copy_from_slice(&values);
         widen(&mut wide, size, [1, 2, 4]);

@@ -4,6 +4,7 @@ use super::field::{Field, SIDE, WIDE};
 use super::params::{LevelParams, Yaws};
 use super::target::LevelTarget;
 use crate::{Result, Rows, memory, par};
+use pointmill_core::ndt::LEVEL_BEST;
 use pointmill_core::rigid::dot;
 use pointmill_core::trig::sin_cos_f64;
 use rayon::prelude::*;
@@ -119,32 +120,62 @@ impl Source {
         height: i32,
         [i, j]: [usize; 2],
     ) -> [u16; WIDE] {
-        let mut sums = [0; WIDE];
+        let mut sums = Sums::default();
         let [nx, ny, _] = field.size;
         if of_blocks {
             let (stride, offset, layer_len) = (nx / SIDE, j / SIDE * (nx / SIDE) + i / SIDE, nx * ny / WIDE);
             self.for_each(field, yaw, height, |layer, [_, at]| {
-                add(&mut sums, &field.blocks[layer * layer_len + at + offset..], stride);
+                sums.add(&field.blocks[layer * layer_len + at + offset..], stride);
             });
         } else {
             let (offset, layer_len) = (j * nx + i, field.layer());
             self.for_each(field, yaw, height, |layer, [at, _]| {
-                add(&mut sums, &field.values[layer * layer_len + at + offset..], nx);
+                sums.add(&field.values[layer * layer_len + at + offset..], nx);
             });
         }
-        sums
+        sums.flush();
+        sums.words
     }
 }
 
-/// Adds 8 rows of 8 values.
-#[inline(always)]
-fn add(sums: &mut [u16; WIDE], values: &[u8], stride: usize) {
-    let values = &values[..7 * stride + SIDE];
-    for row in 0..SIDE {
-        let from = &values[row * stride..row * stride + SIDE];
-        for k in 0..SIDE {
-            sums[row * SIDE + k] += u16::from(from[k]);
+/// Values that are added up as bytes: their sum is below 256.
+const OF_BYTES: u32 = 4;
+const _: () = assert!(OF_BYTES * (LEVEL_BEST as u32) < 256);
+
+/// Sums of 8 rows of 8 values. A row of bytes is added as one number of 64 bits.
+struct Sums {
+    words: [u16; WIDE],
+    bytes: [u64; SIDE],
+    waiting: u32,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self { words: [0; WIDE], bytes: [0; SIDE], waiting: 0 }
+    }
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, values: &[u8], stride: usize) {
+        let values = &values[..7 * stride + SIDE];
+        for (row, sum) in self.bytes.iter_mut().enumerate() {
+            let from = &values[row * stride..row * stride + SIDE];
+            *sum += u64::from_le_bytes(std::array::from_fn(|k| from[k]));
         }
+        self.waiting += 1;
+        if self.waiting == OF_BYTES {
+            self.flush();
+        }
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) {
+        for (words, bytes) in self.words.chunks_exact_mut(SIDE).zip(&mut self.bytes) {
+            words.iter_mut().zip(bytes.to_le_bytes()).for_each(|(word, byte)| *word += u16::from(byte));
+            *bytes = 0;
+        }
+        self.waiting = 0;
     }
 }
 

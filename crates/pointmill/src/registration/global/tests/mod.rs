@@ -1,6 +1,7 @@
 //! Scenes that are found, and clouds that have no answer.
 
 mod real;
+mod thin;
 mod turned;
 mod upright;
 
