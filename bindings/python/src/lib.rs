@@ -77,7 +77,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::bag::{BagClouds, bag_topics, read_bag};
     #[pymodule_export]
-    use crate::boxes::{iou, overlaps};
+    use crate::boxes::{iou, iou_of_rows, overlaps, rows_kept};
     #[pymodule_export]
     use crate::deskew::deskew;
     #[pymodule_export]
@@ -114,6 +114,7 @@ mod _pointmill {
         detached(py, || {
             crate::boxes::PAIRS.clear();
             crate::boxes::NMS.cache.clear();
+            crate::boxes::KEPT.clear();
             crate::downsample::DOWNSAMPLE.cache.clear();
             crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();
@@ -186,7 +187,7 @@ mod _pointmill {
         // An attribute that is not in `__all__`.
         module.setattr("_defaults", wrap_pyfunction!(crate::defaults::defaults, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        // What begins with one underscore is for `pointmill.ray` alone.
+        // What begins with one underscore is for the package alone.
         let mut public: Vec<String> = module.index()?.extract()?;
         public.retain(|name| name.starts_with("__") || !name.starts_with('_'));
         module.setattr("__all__", public)

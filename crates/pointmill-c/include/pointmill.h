@@ -1030,9 +1030,6 @@ pointmill_status pointmill_box_iou_array(const struct pointmill_box_iou *iou,
                                          const char *name,
                                          struct pointmill_array *array);
 
-// Waits. Fails if rows of the last call are no boxes, which a GPU finds late.
-pointmill_status pointmill_box_iou_check(const struct pointmill_box_iou *iou);
-
 // Destroys the worker and frees its memory.
 void pointmill_box_iou_destroy(struct pointmill_box_iou *iou);
 

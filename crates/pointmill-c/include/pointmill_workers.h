@@ -54,7 +54,7 @@ static inline pointmill_status pointmill_nms_create(const pointmill_stream *stre
 
 // boxes [N, 7] (x, y, z, dx, dy, dz, yaw): x, y, z, dx, dy, dz, yaw in metres and radians; at most
 // 262,144 in an item of a batch, or pre_max.
-// scores [N]: Boxes whose values or scores are not finite are never kept.
+// scores [N]: Rows that are no box, or whose scores are not finite, are never kept.
 // classes [N]: Whole numbers of 0 or more; boxes of different classes never meet. NULL is none.
 // row_splits [items + 1]: For a batch, where the boxes of each item start; those of different items
 // never meet. NULL is none.

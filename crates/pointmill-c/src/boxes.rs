@@ -128,12 +128,6 @@ pub extern "C" fn pointmill_box_iou_array(
     })
 }
 
-/// Waits. Fails if rows of the last call are no boxes, which a GPU finds late.
-#[unsafe(no_mangle)]
-pub extern "C" fn pointmill_box_iou_check(iou: Option<&pointmill_box_iou>) -> pointmill_status {
-    guard(|| Ok(some(iou, "iou")?.worker.check_rows()?))
-}
-
 /// Destroys the worker and frees its memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_box_iou_destroy(iou: Option<Box<pointmill_box_iou>>) {

@@ -46,7 +46,6 @@ fn overlaps_of_boxes() {
         let (a, b) = (floats(&a, 7), floats(&b, 7));
         ok(pointmill_box_iou_create(shared(stream), null(), Some(&mut worker)));
         ok(pointmill_box_iou_run(own(worker), &raw const a, &raw const b));
-        ok(pointmill_box_iou_check(shared(worker)));
         let made = copied::<f32>(|name, out| pointmill_box_iou_array(shared(worker), name, out), "iou");
         assert!(bits(&made) == bits(&expected) && made.iter().any(|&x| x > 0.3 && x < 0.6), "{name}");
         pointmill_box_iou_destroy(ended(worker));

@@ -1,9 +1,11 @@
 //! Overlaps of boxes, and suppression.
 
 mod pairs;
+mod rows;
 mod suppress;
 
 pub(crate) use pairs::{CACHE as PAIRS, iou, overlaps};
+pub(crate) use rows::{CACHE as KEPT, iou_of_rows, rows_kept};
 pub(crate) use suppress::NMS;
 
 use crate::arrays::{Array, Dtype};

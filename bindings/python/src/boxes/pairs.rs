@@ -6,7 +6,7 @@ use crate::cache::Cache;
 use crate::errors::OrRaise;
 use crate::interrupt::Effort;
 use crate::keywords::Keywords;
-use pointmill::boxes::{BoxIou, IouParams, Pairs};
+use pointmill::boxes::{BoxIou, BoxLayout, IouParams, Pairs};
 use pointmill::{Error, Rows, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,27 +14,39 @@ use pyo3::types::PyDict;
 /// So many pairs take no longer than a millisecond on the CPU.
 const SHORT: usize = 1 << 12;
 
-pub(crate) static CACHE: Cache<IouParams, BoxIou> = Cache::new();
+pub(crate) static CACHE: Cache<(IouParams, BoxLayout), BoxIou> = Cache::new();
 
-/// The arguments of both functions, looked at.
-struct Call<'py> {
-    a: Array<'py>,
-    b: Array<'py>,
-    params: IouParams,
+/// The arguments of a call, looked at.
+pub(super) struct Call<'py> {
+    pub(super) a: Array<'py>,
+    pub(super) b: Array<'py>,
+    pub(super) params: (IouParams, BoxLayout),
 }
 
 impl<'py> Call<'py> {
     fn new(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>, params: IouParams) -> PyResult<Self> {
         let a = boxes(a, "a")?;
-        Ok(Self { b: boxes(b, "b")?.beside(&a)?, a, params })
+        Ok(Self { b: boxes(b, "b")?.beside(&a)?, a, params: (params, BoxLayout::default()) })
     }
 
     fn len(&self) -> (usize, usize) {
         (self.a.shape()[0], self.b.shape()[0])
     }
 
-    /// Runs `work` without the interpreter's lock.
-    /// Runs `work` with what it needs of the interpreter's objects besides the boxes.
+    /// The overlaps as an array of the caller's library.
+    pub(super) fn iou(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let ((n, m), backend) = (self.len(), self.a.backend());
+        let all = [n, m];
+        let shape = if self.params.0.pairs == Pairs::Aligned { &all[..1] } else { &all[..] };
+        let (lent, room) = backend.room(shape)?;
+        let out = self.run(py, (), |worker, stream, [a, b], ()| {
+            let mut out = room.map_or_else(|| stream.alloc(0), Ok)?;
+            worker.iou(a, b, &mut out).map(|()| out)
+        })?;
+        Ok(backend.finish(lent, out, shape)?.unbind())
+    }
+
+    /// Runs `work` without the interpreter's lock, with what it needs of the interpreter's objects besides the boxes.
     fn run<R: Send + 'static, E, H: Send + Sync + 'static>(
         &self,
         py: Python<'_>,
@@ -45,14 +57,17 @@ impl<'py> Call<'py> {
         Result<R, E>: OrRaise<R> + Send + 'static,
         E: From<Error>,
     {
-        let (place, (n, m)) = (self.a.place(), self.len());
+        let (place, (n, m), (params, layout)) = (self.a.place(), self.len(), self.params);
+        let columns = [&self.a, &self.b].map(|array| array.shape()[1]);
         CACHE.call(
             py,
             (place, &self.params, NAMES),
-            |stream| BoxIou::new(stream, &self.params),
+            |stream| Ok(BoxIou::new(stream, &params)?.layout(layout)),
             |_, stream| Ok((self.a.data(stream)?, self.b.data(stream)?, held)),
             Effort::of(place, n.saturating_mul(m), SHORT),
-            move |worker, stream, (a, b, held): &(Data, Data, H)| work(worker, stream, [a.rows(7)?, b.rows(7)?], held),
+            move |worker, stream, (a, b, held): &(Data, Data, H)| {
+                work(worker, stream, [a.rows(columns[0])?, b.rows(columns[1])?], held)
+            },
         )
     }
 }
@@ -77,12 +92,12 @@ impl<'py> Call<'py> {
 /// Returns
 /// -------
 /// array of float32, ``[N, M]``, with `aligned` ``[N]``
-///     Of the library and on the device of `a`. A box without extent, or with a NaN or an infinity, overlaps nothing. On a GPU the call waits for nothing, and rows that would be an error overlap nothing.
+///     Of the library and on the device of `a`. A box without extent overlaps nothing, and neither does a row that is no box: with a value that is not finite, an extent below 0, an extent or coordinate beyond 1e7 m or a yaw beyond 65,536 rad. On a GPU the call waits for nothing.
 ///
 /// Raises
 /// ------
 /// ValueError, TypeError
-///     An argument that is none, by name; an extent below 0, an extent or coordinate beyond 1e7 m and a yaw beyond 65,536 rad by row.
+///     An argument that is none, by name.
 /// MemoryError
 ///     No memory.
 /// RuntimeError
@@ -111,16 +126,7 @@ pub(crate) fn iou(
 ) -> PyResult<Py<PyAny>> {
     let params = IouParams::default().with("iou", params)?;
     let params = IouParams { pairs: if aligned { Pairs::Aligned } else { Pairs::All }, ..params };
-    let call = Call::new(a, b, params)?;
-    let ((n, m), backend) = (call.len(), call.a.backend());
-    let all = [n, m];
-    let shape = if aligned { &all[..1] } else { &all[..] };
-    let (lent, room) = backend.room(shape)?;
-    let out = call.run(py, (), |worker, stream, [a, b], ()| {
-        let mut out = room.map_or_else(|| stream.alloc(0), Ok)?;
-        worker.iou(a, b, &mut out).map(|()| out)
-    })?;
-    Ok(backend.finish(lent, out, shape)?.unbind())
+    Call::new(a, b, params)?.iou(py)
 }
 
 /// List the pairs of boxes that overlap more than a threshold.

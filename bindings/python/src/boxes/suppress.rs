@@ -1,11 +1,11 @@
 //! Suppression of boxes that overlap a better one.
 
 use super::NAMES;
-use crate::arrays::Filled;
+use crate::arrays::{Backend, Filled, Made};
 use crate::cache::Cache;
 use crate::worker::{Call, Function, Own};
 use pointmill::Argument;
-use pointmill::boxes::{KeptArray, Suppressor};
+use pointmill::boxes::{Kept, KeptArray, Suppressor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
@@ -37,7 +37,7 @@ rows : array of int64, ``[K]``
 row_splits : array of int64, ``[items + 1]``
     With `row_splits` alone: where the rows of each item start.
 
-With `padded`: int32 ``[items, capacity]``, -1 behind the rows of an item, and their numbers, int32 ``[items]``. The capacity is the longest item, at most `pre_max` and `post_max`. On a GPU rows that would be an error are not kept.
+With `padded`: int32 ``[items, capacity]``, -1 behind the rows of an item, and their numbers, int32 ``[items]``. The capacity is the longest item, at most `pre_max` and `post_max`.
 
 Examples
 --------
@@ -56,6 +56,16 @@ fn nms(call: &mut Call<'_, Suppressor>) -> PyResult<Py<PyAny>> {
     let (py, batch) = (call.py(), call.input(Argument::RowSplits).is_some());
     let padded = call.own("padded").map_or(Ok(false), |padded| crate::args::plain_of(padded, "padded"))?;
     let (backend, made) = call.run(padded)?;
+    rows_of(py, &backend, made, (padded, batch))
+}
+
+/// The rows that a call kept, padded or not, of a batch or of one item.
+pub(super) fn rows_of(
+    py: Python<'_>,
+    backend: &Backend<'_>,
+    made: Made<Kept>,
+    (padded, batch): (bool, bool),
+) -> PyResult<Py<PyAny>> {
     // A graph records no waiting, so the rows stay padded.
     let Some(counts) = made.report.filter(|_| !padded) else {
         let (rows, num_kept) = backend.outputs(made.arrays)?.all()?;

@@ -9,6 +9,7 @@
 
 mod footprint;
 mod hull;
+mod layout;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,8 @@ use crate::BoxOrigin;
 use crate::float::sqrt;
 use crate::trig::MAX_ANGLE;
 use footprint::Pair;
+
+pub use layout::BoxLayout;
 
 /// Values of a box: x, y, z of its centre, its extents dx, dy, dz, and its yaw.
 pub const COLUMNS: usize = 7;
@@ -40,17 +43,6 @@ pub enum IouKind {
 }
 
 crate::names!(IouKind { Bev = "bev", Volume = "volume", Giou = "giou" });
-
-/// Why a row is no box whose overlap can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BoxFault {
-    /// A value is NaN or infinite. Such a box overlaps nothing.
-    NotFinite,
-    /// An extent is below 0.
-    Negative,
-    /// An extent or a coordinate is beyond [`MAX_EXTENT`], or a yaw beyond [`MAX_YAW`].
-    Beyond,
-}
 
 /// A box made ready for overlaps.
 ///
@@ -82,10 +74,10 @@ impl BoxShape {
     /// A box that overlaps nothing.
     pub const NONE: Self = Self { center: [0.0; 3], extent: [0.0; 3], yaw: 0.0, radius: f64::NAN };
 
-    /// The box of a row; [`BoxShape::NONE`] for a row that has a [`BoxFault`].
+    /// The box of a row; [`BoxShape::NONE`] for a row that [`is_box`] refuses.
     #[inline(always)]
     pub fn new(row: [f64; COLUMNS], origin: BoxOrigin) -> Self {
-        if fault(&row).is_some() {
+        if !is_box(&row) {
             return Self::NONE;
         }
         let [x, y, z, dx, dy, dz, yaw] = row;
@@ -121,13 +113,12 @@ impl BoxShape {
     /// overlaps nothing.
     #[inline(always)]
     pub fn squared_distance(&self, other: &Self) -> f64 {
-        let [dx, dy] = [0, 1].map(|k| self.center[k] - other.center[k]);
-        let sum = dx * dx + dy * dy;
-        if self.is_none() | other.is_none() { f64::NAN } else { sum }
+        squared_distance(self.circle(), other.circle())
     }
 
     /// The overlap of two boxes: the same bits in both orders, and exactly 1 for equal boxes that
-    /// have an area (a volume). A box without an extent, or that is none, has overlap 0.
+    /// have an area (a volume). A box without an extent has overlap 0, and one that is none has 0
+    /// of every kind.
     #[inline(always)]
     pub fn iou(&self, other: &Self, kind: IouKind) -> f64 {
         if self.is_none() | other.is_none() | (!self.is_near(other) & (kind as u32 != IouKind::Giou as u32)) {
@@ -190,37 +181,28 @@ impl BoxShape {
     }
 }
 
-/// What is wrong with a row, if anything.
+/// Whether a row is a box: all values are finite, no extent is below 0, extents and coordinates are
+/// within [`MAX_EXTENT`] and the yaw within [`MAX_YAW`]. Any other row overlaps nothing.
 ///
 /// ```
-/// use pointmill_core::boxes::{BoxFault, fault};
-/// assert_eq!(fault(&[0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0]), None);
-/// assert_eq!(fault(&[0.0, 0.0, 0.0, -4.0, 2.0, 1.5, 0.0]), Some(BoxFault::Negative));
+/// use pointmill_core::boxes::is_box;
+/// assert!(is_box(&[0.0, 0.0, 0.0, 4.0, 2.0, 0.0, 0.0]));
+/// assert!(!is_box(&[0.0, 0.0, 0.0, -4.0, 2.0, 1.5, 0.0]));
 /// ```
 #[inline(always)]
-pub fn fault(row: &[f64; COLUMNS]) -> Option<BoxFault> {
+pub fn is_box(row: &[f64; COLUMNS]) -> bool {
     let [x, y, z, dx, dy, dz, yaw] = *row;
-    let finite = x.is_finite()
-        & y.is_finite()
-        & z.is_finite()
-        & dx.is_finite()
-        & dy.is_finite()
-        & dz.is_finite()
-        & yaw.is_finite();
-    if !finite {
-        return Some(BoxFault::NotFinite);
-    }
-    if (dx < 0.0) | (dy < 0.0) | (dz < 0.0) {
-        return Some(BoxFault::Negative);
-    }
-    let within = (x.abs() <= MAX_EXTENT)
+    // Each comparison is false with NaN.
+    (x.abs() <= MAX_EXTENT)
         & (y.abs() <= MAX_EXTENT)
         & (z.abs() <= MAX_EXTENT)
+        & (dx >= 0.0)
+        & (dy >= 0.0)
+        & (dz >= 0.0)
         & (dx <= MAX_EXTENT)
         & (dy <= MAX_EXTENT)
         & (dz <= MAX_EXTENT)
-        & (yaw.abs() <= MAX_YAW);
-    if within { None } else { Some(BoxFault::Beyond) }
+        & (yaw.abs() <= MAX_YAW)
 }
 
 /// Whether two circles meet; false where a number is NaN.
@@ -228,6 +210,14 @@ pub fn fault(row: &[f64; COLUMNS]) -> Option<BoxFault> {
 pub fn near(a: [f64; 3], b: [f64; 3]) -> bool {
     let (dx, dy, reach) = (a[0] - b[0], a[1] - b[1], a[2] + b[2]);
     dx * dx + dy * dy < reach * reach
+}
+
+/// The squared distance of the centres of two circles; NaN where a radius is.
+#[inline(always)]
+pub fn squared_distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
+    let sum = dx * dx + dy * dy;
+    if a[2].is_nan() | b[2].is_nan() { f64::NAN } else { sum }
 }
 
 /// Intersection over union, within 0 to 1; 0 where there is no union.

@@ -145,22 +145,44 @@ fn boxes_without_extent_overlap_nothing() {
 }
 
 #[test]
-fn rows_with_a_fault_are_none() {
+fn layouts_give_the_same_box() {
+    let row = |layout: BoxLayout, values: &[f64]| layout.row(|k| values[k]);
+    let rectangle = [3.0, 5.0, 0.0, 4.0, 2.0, 1.0, 0.25];
+    assert_eq!(row(BoxLayout::Box, &rectangle), rectangle);
+    assert_eq!(row(BoxLayout::Rectangle, &[3.0, 5.0, 4.0, 2.0, 0.25, 9.0]), rectangle);
+    assert_eq!(row(BoxLayout::ReversedRectangle, &[3.0, 5.0, 4.0, 2.0, -0.25]), rectangle);
+    assert_eq!(row(BoxLayout::Corners, &[1.0, 4.0, 5.0, 6.0, 0.25]), rectangle);
+    let upright = [3.0, 5.0, 0.0, 4.0, 2.0, 1.0, 0.0];
+    assert_eq!(row(BoxLayout::UprightBox, &rectangle), upright);
+    assert_eq!(row(BoxLayout::UprightCorners, &[1.0, 4.0, 5.0, 6.0, f64::NAN]), upright);
+    assert_eq!(row(BoxLayout::Center, &[3.0, 5.0]), [3.0, 5.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
+    for layout in BoxLayout::ALL {
+        let least = (0..9).find(|&columns| layout.fits(columns)).unwrap();
+        assert!(layout.expected().starts_with(&std::format!("{least} columns")) && least <= COLUMNS);
+        assert_eq!(layout.fits(9), least < COLUMNS);
+    }
+}
+
+#[test]
+fn rows_that_are_no_box_are_none() {
     let good = [1.0, 2.0, 3.0, 4.0, 2.0, 1.5, 0.5];
     let with = |axis: usize, value: f64| {
         let mut row = good;
         row[axis] = value;
-        (fault(&row), shape(row).is_none())
+        assert_eq!(is_box(&row), !shape(row).is_none());
+        is_box(&row)
     };
-    assert_eq!((fault(&good), shape(good).is_none()), (None, false));
+    assert!(is_box(&good));
     for axis in 0..7 {
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(with(axis, value), (Some(BoxFault::NotFinite), true));
+        let most = if axis == 6 { MAX_YAW } else { MAX_EXTENT };
+        assert!(with(axis, 0.0) && with(axis, -0.0) && with(axis, most) && !with(axis, most.next_up()), "{axis}");
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e8, 1e30, -1e30] {
+            assert!(!with(axis, value), "{axis}, {value}");
         }
-        assert_eq!(with(axis, 1e30), (Some(BoxFault::Beyond), true));
-        assert_eq!(with(axis, -1.0).0, (3..6).contains(&axis).then_some(BoxFault::Negative));
+        for value in [-f64::MIN_POSITIVE, -1.0] {
+            assert_eq!(with(axis, value), !(3..6).contains(&axis), "{axis}, {value}");
+        }
     }
-    assert_eq!(with(6, 1e9), (Some(BoxFault::Beyond), true));
     let (one, none) = (shape(good), BoxShape::NONE);
     for kind in [IouKind::Bev, IouKind::Volume, IouKind::Giou] {
         assert_eq!([one.iou(&none, kind), none.iou(&one, kind), none.iou(&none, kind)], [0.0; 3]);

@@ -46,9 +46,10 @@ kernel! {
         each_pair(
             (warp() * ROWS_OF_WARP, ROWS_OF_WARP),
             queues,
-            |i, j| {
+            |j| of_columns.get(j),
+            |i, j, other| {
                 let inside = (row + i < a.n) & (column + j < a.m);
-                let wanted = inside & (whole || near(of_rows.get(i), of_columns.get(j)));
+                let wanted = inside & (whole || near(of_rows.get(i), other));
                 if inside & !wanted {
                     *place(i, j) = 0.0;
                 }

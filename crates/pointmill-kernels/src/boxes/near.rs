@@ -60,37 +60,43 @@ impl Circles {
 }
 
 /// Calls `is_wanted` with each pair of `rows` rows from `first` on and the columns of the tile, and
-/// `measure` with those that it wants. All lanes of a warp call; `queues` has [`QUEUES`] words.
+/// `measure` with those that it wants. All lanes of a warp call; `queues` has [`QUEUES`] words. A
+/// column is read once, by `column`, for all rows.
 ///
 /// Measuring a pair takes a hundred times as long as a test, and few pairs of a tile are near. So
 /// pairs wait in a queue until there is one for each lane.
 #[inline(always)]
-pub(super) fn each_pair(
+pub(super) fn each_pair<C: Copy>(
     (first, rows): (u32, u32),
     queues: Shared,
-    mut is_wanted: impl FnMut(u32, u32) -> bool,
+    column: impl Fn(u32) -> C,
+    mut is_wanted: impl FnMut(u32, u32, C) -> bool,
     mut measure: impl FnMut(u32, u32),
 ) {
     let queue = Shared::at_offset(queues, warp() * 2 * WARP);
-    let (mut len, mut step, steps) = (0, 0, rows * CHUNKS);
-    while step < steps {
-        let (i, j) = (first + step / CHUNKS, step % CHUNKS * WARP + lane());
-        let found = is_wanted(i, j);
-        let all = ballot(found);
-        if found {
-            queue.set(len + (all & lanes_before()).count_ones(), i << 16 | j);
-        }
-        len += all.count_ones();
-        step += 1;
-        while (len >= WARP) | ((step == steps) & (len > 0)) {
-            sync_warp();
-            let taken = if len < WARP { len } else { WARP };
-            len -= taken;
-            if lane() < taken {
-                let pair = queue.get(len + lane());
-                measure(pair >> 16, pair & 0xffff);
+    let (mut len, mut chunk, end) = (0, 0, first + rows);
+    while chunk < CHUNKS {
+        let j = chunk * WARP + lane();
+        let (of_column, mut i) = (column(j), first);
+        chunk += 1;
+        while i < end {
+            let found = is_wanted(i, j, of_column);
+            let all = ballot(found);
+            if found {
+                queue.set(len + (all & lanes_before()).count_ones(), i << 16 | j);
             }
-            sync_warp();
+            len += all.count_ones();
+            i += 1;
+            while (len >= WARP) | ((chunk == CHUNKS) & (i == end) & (len > 0)) {
+                sync_warp();
+                let taken = if len < WARP { len } else { WARP };
+                len -= taken;
+                if lane() < taken {
+                    let pair = queue.get(len + lane());
+                    measure(pair >> 16, pair & 0xffff);
+                }
+                sync_warp();
+            }
         }
     }
 }

@@ -45,8 +45,9 @@ kernel! {
             let mut first = 0;
             while first < a.m {
                 let column = first + lane();
-                let iou = if column < a.m { own.iou(&*a.b.add(column as usize), a.kind) as f32 } else { -2.0 };
-                let found = iou > a.threshold;
+                let other = if column < a.m { *a.b.add(column as usize) } else { BoxShape::NONE };
+                let iou = own.iou(&other, a.kind) as f32;
+                let found = (iou > a.threshold) & !own.is_none() & !other.is_none();
                 let all = ballot(found);
                 if found & listing {
                     let to = (at + (all & lanes_before()).count_ones()) as usize;

@@ -1,9 +1,9 @@
 //! Which candidate suppresses which.
 
 use super::near::{COLUMNS_OF_TILE, Circles, QUEUES, WARPS, each_pair};
-use super::{BLOCK, BoxRows, Faults, NmsMetric, is_refused};
+use super::{BLOCK, BoxRows, NmsMetric};
 use crate::simt::*;
-use pointmill_core::boxes::{BoxShape, IouKind, near};
+use pointmill_core::boxes::{BoxShape, IouKind, near, squared_distance};
 
 /// Earlier candidates of a tile of pairs; the later ones are its columns.
 pub const ROWS_OF_TILE: u32 = WARPS * ROWS_OF_WARP;
@@ -51,9 +51,9 @@ pub struct CandidatesArgs {
     pub keys: *mut u64,
     /// `[n]`.
     pub shapes: *mut BoxShape,
-    /// What is wrong with the rows.
-    pub faults: *mut Faults,
-    /// Counts rows with a box or a score that is not finite.
+    /// The first row with a class below 0.
+    pub bad_class: *mut u32,
+    /// Counts rows that are no box, or have a score that is not finite.
     pub non_finite: *mut u32,
 }
 
@@ -65,18 +65,14 @@ kernel! {
         if i >= a.rows.n {
             return;
         }
-        let row = a.rows.get(i);
-        let shape = BoxShape::new(row, a.rows.origin);
+        let shape = BoxShape::new(a.rows.get(i), a.rows.origin);
         let score = *a.scores.add(i as usize);
-        let refused = is_refused(&row);
-        if refused {
-            atomic_min(&raw mut (*a.faults).row, i);
-        }
-        if !refused & (shape.is_none() | !score.is_finite()) {
+        let usable = !shape.is_none() & score.is_finite();
+        if !usable {
             atomic_add(a.non_finite, 1);
         }
         if !a.classes.is_null() && *a.classes.add(i as usize) < 0 {
-            atomic_min(&raw mut (*a.faults).class, i);
+            atomic_min(a.bad_class, i);
         }
         // The last item that starts at or before the row.
         let (mut low, mut high) = (0, a.num_items);
@@ -88,7 +84,7 @@ kernel! {
                 high = middle;
             }
         }
-        let candidate = !shape.is_none() & score.is_finite() & (score >= a.least_score);
+        let candidate = usable & (score >= a.least_score);
         *a.keys.add(i as usize) = (low as u64) << 32 | if candidate { descending(score) } else { LAST } as u64;
         *a.shapes.add(i as usize) = shape;
     }
@@ -194,18 +190,24 @@ kernel! {
         each_pair(
             (first, rows),
             Shared::at(QUEUE),
-            |i, j| {
-                let later = (row + i < column + j) & (column + j < item.len);
-                later && (circle || near(of_rows.get(i), of_columns.get(j)))
+            |j| of_columns.get(j),
+            |i, j, other| {
+                let one = of_rows.get(i);
+                let close =
+                    if circle { squared_distance(one, other) <= a.threshold as f64 } else { near(one, other) };
+                (row + i < column + j) & (column + j < item.len) & close
             },
             |i, j| {
                 let (from, to) = ((item.first + row + i) as usize, (item.first + column + j) as usize);
                 if *a.classes.add(from) == *a.classes.add(to) {
-                    let (one, other) = (*a.shapes.add(from), *a.shapes.add(to));
+                    let overlap = |kind| {
+                        let (one, other) = (*a.shapes.add(from), *a.shapes.add(to));
+                        one.iou(&other, kind) as f32
+                    };
                     let suppressed = match a.metric {
-                        NmsMetric::Circle => one.squared_distance(&other) <= a.threshold as f64,
-                        NmsMetric::Bev => one.iou(&other, IouKind::Bev) as f32 > a.threshold,
-                        NmsMetric::Volume => one.iou(&other, IouKind::Volume) as f32 > a.threshold,
+                        NmsMetric::Circle => true,
+                        NmsMetric::Bev => overlap(IouKind::Bev) > a.threshold,
+                        NmsMetric::Volume => overlap(IouKind::Volume) > a.threshold,
                     };
                     if suppressed {
                         bits.or(i * WORDS + j / 32, 1 << (j % 32));

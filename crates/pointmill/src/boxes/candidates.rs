@@ -1,7 +1,7 @@
 //! Detections that suppression looks at.
 
-use super::NmsParams;
 use super::input::{Boxes, check_classes};
+use super::{BoxLayout, NmsParams};
 use crate::device::Stream;
 use crate::{Argument, Dtype, Ints, Result, Rows, ensure, memory, rows};
 use pointmill_kernels::boxes::{COLUMNS_OF_TILE, Item, MAX_CANDIDATES, ROWS_OF_TILE};
@@ -52,8 +52,8 @@ impl<'a> Candidates<'a> {
     }
 
     /// Checks all arrays; returns the boxes about their own origin.
-    pub(super) fn check(&self, params: &NmsParams, stream: &Stream) -> Result<Boxes<'a>> {
-        let boxes = Boxes::new(self.boxes, Argument::Boxes, params.origin, stream)?;
+    pub(super) fn check(&self, params: &NmsParams, layout: BoxLayout, stream: &Stream) -> Result<Boxes<'a>> {
+        let boxes = Boxes::new(self.boxes, Argument::Boxes, (layout, params.origin), stream)?;
         ensure(boxes.len() < 1 << 30, Argument::Boxes, "fewer than 2^30 boxes", boxes.len())?;
         ensure(self.scores.columns() == 1, Argument::Scores, "1 column", self.scores.columns())?;
         self.scores.check(Argument::Scores, stream, &[Dtype::F32])?;

@@ -61,7 +61,8 @@ pub(super) fn overlaps(
         let mut list = Vec::new();
         let look = |j: usize| {
             let iou = a.iou(&b[j], kind) as f32;
-            iou <= threshold || memory::push(&mut list, (j as i32, iou)).is_ok()
+            let listed = iou > threshold && !a.is_none() && !b[j].is_none();
+            !listed || memory::push(&mut list, (j as i32, iou)).is_ok()
         };
         // A generalized overlap of boxes that are apart can be above a threshold too.
         let whole = if kind == IouKind::Giou { (0..b.len()).all(look) } else { circles.each_near(a.circle(), look) };
@@ -144,7 +145,7 @@ pub(super) fn suppress(
         row.fill(-1);
         row[..kept.len()].copy_from_slice(kept);
     }
-    values(&mut out.faults).fill(NONE);
+    values(&mut out.bad_class).fill(NONE);
     let non_finite = shapes.iter().zip(scores).filter(|(shape, score)| shape.is_none() || !score.is_finite());
     values(&mut out.non_finite)[0] = non_finite.count() as u32;
     Ok(())

@@ -32,7 +32,6 @@ workspace! {
         stream: Stream,
         a: Side,
         b: Side,
-        first_faults: Buffer<u32>,
         counts: Buffer<u32>,
         starts: Buffer<u32>,
         tiles: Buffer<u32>,
@@ -42,26 +41,16 @@ workspace! {
 impl PairWorkspace {
     /// Queues making both arrays ready.
     fn prepare(&mut self, a: &Boxes<'_>, b: &Boxes<'_>) -> Result<(*const BoxShape, *const BoxShape)> {
-        self.first_faults.reserve(2)?;
-        self.first_faults.fill_words(NONE, 2)?;
-        for (place, (boxes, side)) in [(a, &mut self.a), (b, &mut self.b)].into_iter().enumerate() {
+        for (boxes, side) in [(a, &mut self.a), (b, &mut self.b)] {
             side.shapes.reserve(boxes.len())?;
             let rows = boxes.staged(&mut side.staging)?;
-            // SAFETY: the buffer has two words.
-            let first_fault = unsafe { self.first_faults.pointer().add(place) };
-            let args = kernels::PrepareArgs { rows, shapes: side.shapes.pointer().cast(), first_fault };
+            let args = kernels::PrepareArgs { rows, shapes: side.shapes.pointer().cast() };
             if rows.n > 0 {
                 // SAFETY: there are so many rows, and room for a shape each.
                 unsafe { self.stream.launch::<kernels::Prepare>(rows.n.div_ceil(BLOCK), args) }?;
             }
         }
         Ok((self.a.shapes.pointer().cast_const().cast(), self.b.shapes.pointer().cast_const().cast()))
-    }
-
-    /// The first row of each array that is no box.
-    pub(super) fn first_fault(&self) -> Result<[Option<u32>; 2]> {
-        let rows = self.first_faults.read(self.first_faults.len())?;
-        Ok([0, 1].map(|k| rows.get(k).copied().filter(|&row| row != NONE)))
     }
 
     pub(super) fn iou(
@@ -158,6 +147,8 @@ workspace! {
         sorted: Buffer<Words>,
         sorted_classes: Buffer<i32>,
         bits: Buffer<u32>,
+        removed: Buffer<u32>,
+        chosen: Buffer<u32>,
         sorter: Sorter<u64>,
     }
 }
@@ -171,7 +162,7 @@ impl NmsWorkspace {
         params: &NmsParams,
         out: &mut Kept,
     ) -> Result<()> {
-        out.faults.fill_words(NONE, 2)?;
+        out.bad_class.fill_words(NONE, 1)?;
         out.non_finite.fill_words(0, 1)?;
         let (n, num_items) = (boxes.len() as u32, items.len() as u32);
         if n == 0 {
@@ -198,7 +189,7 @@ impl NmsWorkspace {
             num_items,
             keys: self.keys.pointer(),
             shapes: self.boxes.shapes.pointer().cast(),
-            faults: out.faults.pointer().cast(),
+            bad_class: out.bad_class.pointer(),
             non_finite: out.non_finite.pointer(),
         };
         let gathering = kernels::GatherArgs {
@@ -218,11 +209,24 @@ impl NmsWorkspace {
             threshold: params.threshold,
             bits: self.bits.pointer(),
         };
+        let longest = items.iter().map(|item| item.len).max().unwrap_or(0);
+        let rounds = longest.div_ceil(kernels::ROUND).max(1);
+        if rounds > 1 {
+            let removed = kernels::removed_words(n, num_items) as usize;
+            self.removed.reserve(removed)?;
+            self.removed.fill_words(0, removed)?;
+            self.chosen.reserve(items.len() * WARP as usize)?;
+        }
         let keeping = kernels::KeepArgs {
             keys: self.sorted_keys.pointer(),
             order: self.order.pointer(),
             items: items_pointer,
+            num_items,
             bits: self.bits.pointer(),
+            round: 0,
+            rounds,
+            removed: self.removed.pointer(),
+            chosen: self.chosen.pointer(),
             capacity: out.sizes.capacity as u32,
             rows: out.rows.pointer(),
             num_kept: out.num_kept.pointer(),
@@ -236,8 +240,16 @@ impl NmsWorkspace {
             self.sorter.enqueue(input, output, Length::known(n), passes)?;
             self.stream.launch::<kernels::Gather>(blocks, gathering)?;
             self.stream.launch::<kernels::Suppress>(items.iter().map(|item| tiles(item.len)).sum(), comparing)?;
-            self.stream.launch::<kernels::Keep>(num_items, keeping)
+            for round in 0..rounds {
+                let keeping = kernels::KeepArgs { round, ..keeping };
+                self.stream.launch::<kernels::Keep>(num_items, keeping)?;
+                if round + 1 < rounds {
+                    let places = kernels::spread_places(n, num_items);
+                    self.stream.launch::<kernels::Spread>(places * kernels::PARTS, keeping)?;
+                }
+            }
         }
+        Ok(())
     }
 
     fn reserve(&mut self, n: u32, passes: u32, words: usize) -> Result<()> {

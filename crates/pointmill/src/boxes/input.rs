@@ -3,45 +3,33 @@
 use crate::device::{Buffer, Stream};
 use crate::rows::Values;
 use crate::{Argument, BoxOrigin, Dtype, Error, Ints, Result, Rows, ensure, memory, par};
-use pointmill_core::boxes::{BoxFault, BoxShape, COLUMNS, MAX_EXTENT, MAX_YAW, fault};
+use pointmill_core::boxes::{BoxLayout, BoxShape, COLUMNS};
 use pointmill_kernels::boxes::BoxRows;
 use rayon::prelude::*;
 
 /// Boxes that a thread makes ready at least.
 const READY_BY_A_THREAD: usize = 4096;
 
-/// What a row must be.
-fn expected() -> String {
-    format!("extents of 0 to {MAX_EXTENT:e} m, coordinates within {MAX_EXTENT:e} m, a yaw within {MAX_YAW} rad")
-}
-
 /// Checked boxes of one argument.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Boxes<'a> {
     rows: Rows<'a>,
+    layout: BoxLayout,
     origin: BoxOrigin,
 }
 
 impl<'a> Boxes<'a> {
-    /// Checks the boxes; those on the host row by row.
-    pub(super) fn new(rows: Rows<'a>, argument: Argument, origin: BoxOrigin, stream: &Stream) -> Result<Self> {
-        let columns = "7 columns (x, y, z, dx, dy, dz, yaw)";
-        ensure(rows.columns() == COLUMNS, argument, columns, rows.columns())?;
+    /// Checks type and shape: no row is refused.
+    pub(super) fn new(
+        rows: Rows<'a>,
+        argument: Argument,
+        (layout, origin): (BoxLayout, BoxOrigin),
+        stream: &Stream,
+    ) -> Result<Self> {
+        ensure(layout.fits(rows.columns()), argument, layout.expected(), rows.columns())?;
         rows.check(argument, stream, &[Dtype::F32, Dtype::F64])?;
         ensure(rows.len() < 1 << 31, argument, "fewer than 2^31 boxes", rows.len())?;
-        let boxes = Self { rows, origin };
-        let refused = |row: [f64; COLUMNS]| matches!(fault(&row), Some(BoxFault::Negative | BoxFault::Beyond));
-        let first = match rows.values() {
-            Values::Device { .. } => None,
-            _ => stream.device().install(|| {
-                let all = (0..rows.len()).into_par_iter().with_min_len(par::grain(READY_BY_A_THREAD));
-                all.find_first(|&i| refused(boxes.row(i)))
-            }),
-        };
-        match first {
-            None => Ok(boxes),
-            Some(i) => Err(Error::argument(argument, expected(), format_args!("row {i}: {:?}", boxes.row(i)))),
-        }
+        Ok(Self { rows, layout, origin })
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -59,13 +47,18 @@ impl<'a> Boxes<'a> {
 
     /// Row `i` of host memory, shifted.
     fn row(&self, i: usize) -> [f64; COLUMNS] {
-        let at = i * COLUMNS;
-        let mut row = [0.0; COLUMNS];
-        match self.rows.values() {
-            Values::F32(values) => (0..COLUMNS).for_each(|k| row[k] = f64::from(values[at + k])),
-            Values::F64(values) => row.copy_from_slice(&values[at..at + COLUMNS]),
+        let columns = self.rows.columns();
+        let mut row = match self.rows.values() {
+            Values::F32(values) => {
+                let row = &values[i * columns..][..columns];
+                self.layout.row(|k| f64::from(row[k]))
+            }
+            Values::F64(values) => {
+                let row = &values[i * columns..][..columns];
+                self.layout.row(|k| row[k])
+            }
             _ => unreachable!("boxes are f32 or f64, and on the host where the CPU works"),
-        }
+        };
         for (value, shift) in row.iter_mut().zip(self.rows.shift().unwrap_or_default()) {
             *value += shift;
         }
@@ -83,15 +76,12 @@ impl<'a> Boxes<'a> {
         Ok(BoxRows {
             values: self.rows.address(staging)?,
             n: self.len() as u32,
+            columns: self.rows.columns() as u32,
+            layout: self.layout,
             wide: u32::from(self.rows.dtype() == Dtype::F64),
             shift: self.rows.shift().unwrap_or_default(),
             origin: self.origin,
         })
-    }
-
-    /// The error that a GPU found in row `row`.
-    pub(super) fn refused(argument: Argument, row: u32) -> Error {
-        Error::argument(argument, expected(), format_args!("row {row}"))
     }
 }
 

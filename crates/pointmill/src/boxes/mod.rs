@@ -8,17 +8,16 @@
 //! # Boxes
 //! A row is x, y, z, dx, dy, dz, yaw, in metres and radians: dx along the heading, dy to its left,
 //! the yaw about +z, 0 along +x, counter-clockwise. Values are `f32` or `f64`, about an origin too
-//! ([`Rows::about`]).
+//! ([`Rows::about`]). Workers take rows of another [`BoxLayout`] too.
 //!
 //! # Arithmetic
 //! See [`BoxShape::iou`](pointmill_core::boxes::BoxShape::iou): `f64`, then rounded once to `f32`.
 //! `iou(a, b)` and `iou(b, a)` have the same bits. Equal boxes have exactly 1, at every yaw.
 //!
 //! # Rows that are no boxes
-//! A box that has no extent overlaps nothing. One with a value that is not finite overlaps nothing
-//! and is never kept. An extent below 0, an extent or a coordinate beyond 1e7 m and a yaw beyond
-//! 65,536 rad are errors that name the row. In memory of a GPU they are found when the result is
-//! read: such rows overlap nothing until then.
+//! A box that has no extent overlaps nothing. A row is no box if a value is not finite, an extent is
+//! below 0, an extent or a coordinate is beyond 1e7 m or the yaw beyond 65,536 rad, on every device:
+//! its overlap is 0 of every kind, no list has it, and suppression never keeps it and counts it.
 //!
 //! # Waiting
 //! On a GPU [`BoxIou::iou`] and [`Suppressor::run`] only queue work, and can be recorded in a graph.
@@ -39,7 +38,7 @@ mod tests;
 pub use candidates::Candidates;
 pub use nms::Suppressor;
 pub use pairs::BoxIou;
-pub use params::{IouKind, IouParams, NmsMetric, NmsParams, Pairs};
+pub use params::{BoxLayout, IouKind, IouParams, NmsMetric, NmsParams, Pairs};
 pub use result::{Kept, KeptArray, KeptArrays, NmsReport, OverlapArray, OverlapLists};
 
 use crate::{Buffer, Device, Result, Rows};
@@ -54,7 +53,7 @@ use crate::{Buffer, Device, Result, Rows};
 /// **Limits**: fewer than 2^31 boxes.
 ///
 /// # Errors
-/// Rows that are no boxes, numbers of rows that differ, out of memory, a lost device.
+/// Numbers of rows that differ, out of memory, a lost device.
 ///
 /// ```
 /// use pointmill::boxes::{IouParams, iou};
@@ -74,7 +73,6 @@ pub fn iou<'a>(
     let mut worker = BoxIou::new(&stream, params)?;
     let mut out = stream.alloc(0)?;
     worker.iou(a, b, &mut out)?;
-    worker.check_rows()?;
     Ok(out)
 }
 
@@ -123,8 +121,7 @@ pub fn overlaps<'a>(
 /// **Limits**: fewer than 2^30 boxes; 2^18 candidates an item.
 ///
 /// # Errors
-/// Parameters out of range, arrays that do not fit together, rows that are no boxes, out of memory,
-/// a lost device.
+/// Parameters out of range, arrays that do not fit together, out of memory, a lost device.
 ///
 /// ```
 /// use pointmill::boxes::{Candidates, NmsParams, nms};

@@ -1,7 +1,7 @@
 //! Suppression of detections that overlap a better one.
 
 use super::result::KeptSizes;
-use super::{Candidates, Kept, NmsParams, cpu, gpu};
+use super::{BoxLayout, Candidates, Kept, NmsParams, cpu, gpu};
 use crate::device::{Output, Side, Stream};
 use crate::worker::{Input, InputKind, Inputs, Worker};
 use crate::{Argument, Dtype, Result};
@@ -25,6 +25,7 @@ use crate::{Argument, Dtype, Result};
 pub struct Suppressor {
     stream: Stream,
     params: NmsParams,
+    layout: BoxLayout,
     side: Side<(), gpu::NmsWorkspace>,
 }
 
@@ -36,7 +37,13 @@ impl Suppressor {
     pub fn new(stream: &Stream, params: &NmsParams) -> Result<Self> {
         params.validate()?;
         let side = Side::new(stream, || Ok(()), || gpu::NmsWorkspace::new(stream))?;
-        Ok(Self { stream: stream.clone(), params: *params, side })
+        Ok(Self { stream: stream.clone(), params: *params, layout: BoxLayout::default(), side })
+    }
+
+    /// The same for boxes of another layout.
+    #[must_use]
+    pub fn layout(self, layout: BoxLayout) -> Self {
+        Self { layout, ..self }
     }
 
     /// An empty result to be filled; its buffers grow as needed and are used again.
@@ -52,12 +59,12 @@ impl Suppressor {
     /// # Errors
     /// As [`nms`](super::nms()); a result on another device.
     pub fn run(&mut self, candidates: Candidates<'_>, out: &mut Kept) -> Result<()> {
-        let boxes = candidates.check(&self.params, &self.stream)?;
+        let boxes = candidates.check(&self.params, self.layout, &self.stream)?;
         self.stream.check_memory(Argument::Out, "memory of", Output::stream(out))?;
         let items = candidates.items(self.params.pre_max)?;
         let longest = items.iter().map(|item| item.len).max().unwrap_or(0);
         let capacity = longest.min(self.params.post_max.unwrap_or(u32::MAX)) as usize;
-        let Self { stream, side, params } = self;
+        let Self { stream, side, params, .. } = self;
         out.boxes = boxes.len();
         let work = (&boxes, &candidates, &items[..], &*params);
         side.fill(
@@ -91,7 +98,7 @@ impl Worker for Suppressor {
             Argument::Scores,
             InputKind::Rows(Some(1), &[Dtype::F32]),
             "[N]",
-            "Boxes whose values or scores are not finite are never kept.",
+            "Rows that are no box, or whose scores are not finite, are never kept.",
         ),
         Input::new(
             Argument::Classes,

@@ -2,7 +2,7 @@
 
 use super::input::Boxes;
 use super::params::check_threshold;
-use super::{IouParams, OverlapLists, Pairs, cpu, gpu};
+use super::{BoxLayout, IouParams, OverlapLists, Pairs, cpu, gpu};
 use crate::device::{Buffer, Output, Side, Stream};
 use crate::{Argument, Result, Rows, ensure};
 
@@ -24,6 +24,7 @@ use crate::{Argument, Result, Rows, ensure};
 pub struct BoxIou {
     stream: Stream,
     params: IouParams,
+    layout: BoxLayout,
     side: Side<(), gpu::PairWorkspace>,
 }
 
@@ -34,7 +35,13 @@ impl BoxIou {
     /// Out of memory.
     pub fn new(stream: &Stream, params: &IouParams) -> Result<Self> {
         let side = Side::new(stream, || Ok(()), || gpu::PairWorkspace::new(stream))?;
-        Ok(Self { stream: stream.clone(), params: *params, side })
+        Ok(Self { stream: stream.clone(), params: *params, layout: BoxLayout::default(), side })
+    }
+
+    /// The same for boxes of another layout.
+    #[must_use]
+    pub fn layout(self, layout: BoxLayout) -> Self {
+        Self { layout, ..self }
     }
 
     /// Empty lists to be filled.
@@ -95,28 +102,14 @@ impl BoxIou {
             out,
             |(), out| cpu::overlaps(&a, &b, params.kind, threshold, out),
             |gpu, out| gpu.overlaps(&a, &b, params.kind, threshold, out),
-        )?;
-        self.check_rows()
-    }
-
-    /// Waits, and checks the rows of the last call: those in memory of a GPU are not looked at
-    /// before.
-    ///
-    /// # Errors
-    /// An extent below 0, a value out of range; whatever the queued work ran into.
-    pub fn check_rows(&self) -> Result<()> {
-        let Side::Gpu(gpu) = &self.side else { return Ok(()) };
-        match gpu.first_fault()? {
-            [None, None] => Ok(()),
-            [Some(row), _] => Err(Boxes::refused(Argument::A, row)),
-            [None, Some(row)] => Err(Boxes::refused(Argument::B, row)),
-        }
+        )
     }
 
     /// Checks boxes, and puts both about one origin.
     fn check<'a>(&self, a: Rows<'a>, b: Rows<'a>) -> Result<(Boxes<'a>, Boxes<'a>)> {
-        let a = Boxes::new(a, Argument::A, self.params.origin, &self.stream)?;
-        let b = Boxes::new(b, Argument::B, self.params.origin, &self.stream)?;
+        let as_given = (self.layout, self.params.origin);
+        let a = Boxes::new(a, Argument::A, as_given, &self.stream)?;
+        let b = Boxes::new(b, Argument::B, as_given, &self.stream)?;
         Ok((a.about_that_of(&a), b.about_that_of(&a)))
     }
 }

@@ -4,7 +4,7 @@ use crate::{Argument, BoxOrigin, Result, ensure};
 use pointmill_core::params::Params as _;
 use pointmill_core::{names, params};
 
-pub use pointmill_core::boxes::IouKind;
+pub use pointmill_core::boxes::{BoxLayout, IouKind};
 pub use pointmill_kernels::boxes::NmsMetric;
 
 /// Parameters of overlaps.

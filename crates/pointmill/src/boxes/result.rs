@@ -1,8 +1,8 @@
 //! Boxes that are kept, and pairs that overlap.
 
-use super::input::{Boxes, refused_class};
+use super::input::refused_class;
 use crate::arrays::outputs;
-use crate::{Argument, NamedArrays, Result, memory};
+use crate::{NamedArrays, Result, memory};
 use pointmill_core::array::ArrayView;
 use pointmill_core::record;
 use pointmill_kernels::boxes::NONE;
@@ -17,7 +17,7 @@ record! {
         pub boxes: usize,
         /// Boxes that were kept, K.
         pub kept: usize,
-        /// Boxes that were not kept because the box or its score has a NaN or an infinity.
+        /// Rows that are no box, or whose score is not finite.
         pub non_finite: usize,
     }
 }
@@ -32,8 +32,8 @@ outputs! {
         NumKept = num_kept: i32 [items] else 0,
     }
     words {
-        /// The first row that is no box, and the first class below 0.
-        faults = [NONE; 2],
+        /// The first row with a class below 0.
+        bad_class = [NONE],
         non_finite = [0],
     }
     state {
@@ -67,13 +67,9 @@ impl Kept {
 
     /// Waits; all sizes are known before. How many boxes each item keeps.
     fn count(&self) -> Result<(KeptSizes, Vec<i32>)> {
-        if let [row, class] = self.faults.read(2)?[..] {
-            if row != NONE {
-                return Err(Boxes::refused(Argument::Boxes, row));
-            }
-            if class != NONE {
-                return Err(refused_class(class as usize, "one below 0"));
-            }
+        match self.bad_class.read(1)?[..] {
+            [NONE] | [] => {}
+            [class, ..] => return Err(refused_class(class as usize, "one below 0")),
         }
         Ok((self.sizes, self.num_kept.read(self.sizes.items)?))
     }
@@ -81,8 +77,7 @@ impl Kept {
     /// Waits, and copies the rows to the host without those of -1.
     ///
     /// # Errors
-    /// A row in memory of a GPU that is no box, or a class below 0; whatever the queued work ran
-    /// into, or no memory.
+    /// A class below 0 in memory of a GPU; whatever the queued work ran into, or no memory.
     pub fn read(&self) -> Result<KeptArrays> {
         let (KeptSizes { items, capacity }, counts) = self.count()?;
         let padded = self.rows.read(items * capacity)?;

@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import torch
@@ -17,62 +17,43 @@ from .. import _pointmill
 # Overlaps below this are those of boxes that touch.
 _TOUCHES = 1e-6
 
-# The largest extent and coordinate in metres and the largest yaw of a box whose overlap is measured.
-_LARGEST = 1e7
-_LARGEST_YAW = 65536.0
+# How rows are laid out: those of 7 columns, and rectangles x, y, width, height, angle.
+Layout = Literal["box", "upright-box", "rectangle", "reversed-rectangle", "corners", "upright-corners", "center"]
 
 
-def boxes7(boxes: Tensor, name: str) -> Tensor:
-    """Boxes ``[N, 7]``, without a gradient."""
-    if boxes.dim() != 2 or boxes.shape[1] != 7:
-        raise ValueError(f"{name}: expected an array of shape [N, 7], got shape {list(boxes.shape)}")
-    return boxes.detach()
+def iou(a: Tensor, b: Tensor, kind: str = "bev", aligned: bool = False, layout: Layout = "box") -> Tensor:
+    return _pointmill._iou_of_rows(a, b, layout, kind, aligned)
 
 
-def footprints(boxes: Tensor, name: str, sign: float = 1.0) -> Tensor:
-    """Footprints x, y, width, height, angle ``[N, 5 or more]`` as boxes of height 1."""
-    if boxes.dim() != 2 or boxes.shape[1] < 5:
-        raise ValueError(f"{name}: expected an array of shape [N, 5], got shape {list(boxes.shape)}")
-    x, y, width, height, angle = boxes.detach()[:, :5].unbind(1)
-    return torch.stack([x, y, torch.zeros_like(x), width, height, torch.ones_like(x), angle * sign], 1)
-
-
-def upright(boxes: Tensor) -> Tensor:
-    """Boxes without their yaw."""
-    return torch.cat([boxes[:, :6], torch.zeros_like(boxes[:, 6:])], 1)
-
-
-def measurable(boxes: Tensor) -> Tensor:
-    """Boxes with NaN in each row whose overlap cannot be measured, so that on every device it overlaps nothing and is never kept."""
-    beyond = (boxes[:, :6].abs() > _LARGEST).any(1) | (boxes[:, 3:6] < 0).any(1) | (boxes[:, 6].abs() > _LARGEST_YAW)
-    return torch.where(beyond[:, None], boxes.new_full((), torch.nan), boxes)
-
-
-def iou(a: Tensor, b: Tensor, kind: Any = "bev", aligned: bool = False) -> Tensor:
-    a, b = measurable(a), measurable(b)
-    return _pointmill.iou(a, b, kind=kind, aligned=aligned, origin="center")
-
-
-def shared_area(a: Tensor, b: Tensor, aligned: bool = False) -> Tensor:
+def shared_area(a: Tensor, b: Tensor, aligned: bool = False, layout: Layout = "box") -> Tensor:
     """The area that footprints share, from their overlap."""
-    areas, others = a[:, 3] * a[:, 4], b[:, 3] * b[:, 4]
-    overlap = iou(a, b, aligned=aligned)
+    overlap, at = iou(a, b, "bev", aligned, layout), 3 if layout == "box" else 2
+    a, b = a.detach(), b.detach()
+    areas, others = a[:, at] * a[:, at + 1], b[:, at] * b[:, at + 1]
     shared = overlap / (1 + overlap) * (areas + others if aligned else areas[:, None] + others)
     return torch.where(overlap > 0, shared, 0)
 
 
-def keep(boxes: Tensor, scores: Tensor, threshold: float, metric: Any = "bev", **params: Any) -> Tensor:
+def keep(
+    boxes: Tensor,
+    scores: Tensor,
+    threshold: float,
+    layout: Layout = "box",
+    *,
+    metric: str = "bev",
+    class_ids: Tensor | None = None,
+    pre_max: int | None = None,
+    post_max: int | None = None,
+) -> Tensor:
     """The rows that are kept, int64."""
-    return _pointmill.nms(measurable(boxes), scores.detach(), float(threshold), metric=metric, origin="center", **params)
+    return _pointmill._rows_kept(boxes, scores, threshold, metric, layout, class_ids, pre_max, post_max)
 
 
 def circles(dets: Tensor, threshold: float, most: int) -> Tensor:
     """The rows of x, y, ..., score that no better one is close to."""
     if dets.dim() != 2 or dets.shape[1] < 3:
         raise ValueError(f"dets: expected an array of shape [N, 3] (x, y, score), got shape {list(dets.shape)}")
-    dets = dets.detach()
-    boxes = torch.cat([dets[:, :2], dets.new_zeros((len(dets), 1)), dets.new_ones((len(dets), 4))], 1)
-    return keep(boxes, dets[:, -1], threshold, "circle", post_max=most)
+    return keep(dets, dets[:, -1].contiguous(), threshold, "center", metric="circle", post_max=most)
 
 
 def box_collision_test(boxes: np.ndarray, qboxes: np.ndarray, clockwise: bool = True) -> np.ndarray:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ._boxes import boxes7, footprints, iou, keep, shared_area, upright
+from ._boxes import Layout, iou, keep, shared_area
 from ._shared import tensors
 
 
-def _centres(boxes: Tensor) -> Tensor:
-    """x1, y1, x2, y2, angle as x, y, width, height, angle."""
-    if boxes.dim() != 2 or boxes.shape[1] != 5:
-        raise ValueError(f"boxes: expected an array of shape [N, 5], got shape {list(boxes.shape)}")
-    low, high = boxes[:, :2], boxes[:, 2:4]
-    return torch.cat([(low + high) / 2, high - low, boxes[:, 4:]], 1)
+def _rectangle(clockwise: bool) -> Layout:
+    return "rectangle" if clockwise else "reversed-rectangle"
 
 
 @tensors("bboxes1", "bboxes2")
@@ -48,12 +44,12 @@ def box_iou_rotated(
     """
     if mode not in ("iou", "iof"):
         raise ValueError(f"mode: expected 'iou' or 'iof', got {mode!r}")
-    sign = 1.0 if clockwise else -1.0
-    a, b = footprints(bboxes1, "bboxes1", sign), footprints(bboxes2, "bboxes2", sign)
     if mode == "iou":
-        return iou(a, b, aligned=aligned)
-    areas = (a[:, 3] * a[:, 4]).clamp(min=torch.finfo(a.dtype).tiny)
-    return (shared_area(a, b, aligned) / (areas if aligned else areas[:, None])).clamp(max=1).float()
+        return iou(bboxes1, bboxes2, "bev", aligned, _rectangle(clockwise))
+    shared = shared_area(bboxes1, bboxes2, aligned, _rectangle(clockwise))
+    areas = (bboxes1[:, 2] * bboxes1[:, 3]).detach()
+    areas = areas.clamp(min=torch.finfo(areas.dtype).tiny)
+    return (shared / (areas if aligned else areas[:, None])).clamp(max=1).float()
 
 
 @tensors("dets", "scores")
@@ -90,32 +86,32 @@ def nms_rotated(
     if not len(dets):
         return dets, None
     ids = None if labels is None else labels.long()
-    rows = keep(footprints(dets, "dets", 1.0 if clockwise else -1.0), scores, iou_threshold, class_ids=ids)
-    return torch.cat([dets[rows], scores[rows].reshape(-1, 1)], 1), rows
+    rows = keep(dets, scores, iou_threshold, _rectangle(clockwise), class_ids=ids)
+    return torch.cat((dets.index_select(0, rows), scores.index_select(0, rows).unsqueeze(1)), 1), rows
 
 
 @tensors("boxes", "scores")
 def nms3d(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Keep the boxes whose footprints no better one overlaps: ``[N, 7]``, ``[N]`` to rows, int64 ``[K]``; as ``mmcv.ops.nms3d``."""
-    return keep(boxes7(boxes, "boxes"), scores, iou_threshold)
+    return keep(boxes, scores, iou_threshold)
 
 
 @tensors("boxes", "scores")
 def nms3d_normal(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """:func:`nms3d` of boxes taken without their yaw, as ``mmcv.ops.nms3d_normal``."""
-    return keep(upright(boxes7(boxes, "boxes")), scores, iou_threshold)
+    return keep(boxes, scores, iou_threshold, "upright-box")
 
 
 @tensors("boxes_a", "boxes_b")
 def boxes_iou3d(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Measure the overlap of volumes: ``[N, 7]``, ``[M, 7]`` (z of the centre) to float32 ``[N, M]``; as ``mmcv.ops.boxes_iou3d``."""
-    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"), "volume")
+    return iou(boxes_a, boxes_b, "volume")
 
 
 @tensors("boxes_a", "boxes_b")
 def boxes_overlap_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Measure the area that footprints share, in square metres: ``[N, 7]``, ``[M, 7]`` to ``[N, M]``; as ``mmcv.ops.boxes_overlap_bev``."""
-    return shared_area(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b")).float()
+    return shared_area(boxes_a, boxes_b).float()
 
 
 @tensors("boxes", "scores")
@@ -127,11 +123,10 @@ def nms_bev(
     post_max_size: int | None = None,
 ) -> Tensor:
     """Keep the rotated rectangles that no better one suppresses: x1, y1, x2, y2, angle ``[N, 5]``, ``[N]`` to rows, int64 ``[K]``; as ``nms_bev`` of mmcv 1.x and mmdet3d."""
-    found = footprints(_centres(boxes), "boxes")
-    return keep(found, scores, thresh, pre_max=pre_max_size, post_max=post_max_size)
+    return keep(boxes, scores, thresh, "corners", pre_max=pre_max_size, post_max=post_max_size)
 
 
 @tensors("boxes", "scores")
 def nms_normal_bev(boxes: Tensor, scores: Tensor, thresh: float) -> Tensor:
     """:func:`nms_bev` of rectangles taken without their angle."""
-    return keep(upright(footprints(_centres(boxes), "boxes")), scores, thresh)
+    return keep(boxes, scores, thresh, "upright-corners")

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from .. import _pointmill
 from . import _placeholders
-from ._boxes import boxes7, iou, keep, replace, upright
+from ._boxes import iou, keep, replace
 from ._pooling import pool_voxels
 from ._shared import inside, plain, samples, tensors, xyz
 
@@ -191,26 +191,26 @@ def boxes_bev_iou_cpu(boxes_a: np.ndarray | Tensor, boxes_b: np.ndarray | Tensor
     """
     from_numpy = isinstance(boxes_a, np.ndarray)
     a, b = (torch.from_numpy(x) if isinstance(x, np.ndarray) else x for x in (boxes_a, boxes_b))
-    found = iou(boxes7(a, "boxes_a"), boxes7(b, "boxes_b"))
+    found = iou(a, b)
     return found.numpy() if from_numpy else found
 
 
 @tensors("boxes_a", "boxes_b")
 def boxes_iou_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Measure the overlap of footprints: ``[N, 7]``, ``[M, 7]`` to float32 ``[N, M]``."""
-    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"))
+    return iou(boxes_a, boxes_b)
 
 
 @tensors("boxes_a", "boxes_b")
 def boxes_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Measure the overlap of volumes: ``[N, 7]``, ``[M, 7]`` to float32 ``[N, M]``."""
-    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"), "volume")
+    return iou(boxes_a, boxes_b, "volume")
 
 
 @tensors("boxes_a", "boxes_b")
 def boxes_aligned_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Measure the overlap of volumes of the same row: ``[N, 7]`` twice to float32 ``[N, 1]``."""
-    return iou(boxes7(boxes_a, "boxes_a"), boxes7(boxes_b, "boxes_b"), "volume", aligned=True)[:, None]
+    return iou(boxes_a, boxes_b, "volume", aligned=True)[:, None]
 
 
 @tensors("boxes", "scores")
@@ -242,13 +242,13 @@ def nms_gpu(
     >>> nms_gpu(boxes, torch.tensor([0.3, 0.6]), 0.5)[0].tolist()
     [1]
     """
-    return keep(boxes7(boxes, "boxes"), scores, thresh, pre_max=pre_maxsize), None
+    return keep(boxes, scores, thresh, pre_max=pre_maxsize), None
 
 
 @tensors("boxes", "scores")
 def nms_normal_gpu(boxes: Tensor, scores: Tensor, thresh: float, **kwargs: Any) -> tuple[Tensor, None]:
     """:func:`nms_gpu` of boxes taken without their heading."""
-    return keep(upright(boxes7(boxes, "boxes")), scores, thresh), None
+    return keep(boxes, scores, thresh, "upright-box"), None
 
 
 def _is_compiled(path: str) -> bool:

@@ -3,8 +3,11 @@
 mod errors;
 mod fixtures;
 mod graphs;
+mod no_box;
 
-use super::{BoxIou, Candidates, IouKind, IouParams, KeptArrays, NmsMetric, NmsParams, Pairs, Suppressor, nms};
+use super::{
+    BoxIou, BoxLayout, Candidates, IouKind, IouParams, KeptArrays, NmsMetric, NmsParams, Pairs, Suppressor, nms,
+};
 use crate::testing::{Random, devices};
 use crate::{BoxOrigin, Rows};
 use pointmill_core::boxes::BoxShape;
@@ -25,7 +28,7 @@ fn street(random: &mut Random, n: usize, extent: f32) -> Vec<Row> {
         let mut row = [at[0], at[1], at[2], size[0], size[1], size[2], yaw];
         match random.below(24) {
             0 => row[random.below(7) as usize] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY][random.below(3) as usize],
-            1 => row[3 + random.below(3) as usize] = 0.0,
+            1 => row[3 + random.below(3) as usize] = [0.0, -0.0, -2.0, 1e8][random.below(4) as usize],
             2..=5 if i > 0 => row = rows[random.below(i as u64) as usize],
             6..=12 if i > 0 => {
                 row = rows[random.below(i as u64) as usize];
@@ -103,8 +106,10 @@ fn overlaps_are_the_same_everywhere() {
             let params = IouParams { kind, origin, ..IouParams::default() };
             let value = |a: &Row, b: &Row| shape(a, origin).iou(&shape(b, origin), kind) as f32;
             let want: Vec<f32> = a.iter().flat_map(|a| b.iter().map(move |b| value(a, b))).collect();
-            let threshold = 0.1;
-            let listed: Vec<_> = (0..n * m).filter(|&k| want[k] > threshold).collect();
+            let threshold = if kind == IouKind::Giou { -0.4 } else { 0.1 };
+            let is_box = |row: &Row| !shape(row, origin).is_none();
+            let of_boxes = |k: usize| is_box(&a[k / m]) && is_box(&b[k % m]);
+            let listed: Vec<_> = (0..n * m).filter(|&k| want[k] > threshold && of_boxes(k)).collect();
             for (name, device) in devices() {
                 let stream = device.stream().unwrap();
                 let mut worker = BoxIou::new(&stream, &params).unwrap();
@@ -211,5 +216,104 @@ fn suppression_is_as_its_definition_says_everywhere() {
                 }
             }
         }
+    }
+}
+
+/// More candidates than a kernel decides about at once, and items that end in each round.
+#[test]
+fn suppression_in_rounds_is_as_its_definition_says() {
+    let mut random = Random(4);
+    let lengths = [1024, 0, 2500, 1, 1025, 2048, 33];
+    let splits: Vec<usize> = [0]
+        .into_iter()
+        .chain(lengths)
+        .scan(0, |sum, len| {
+            *sum += len;
+            Some(*sum)
+        })
+        .collect();
+    let n = splits[lengths.len()];
+    for (metric, threshold, extent) in [(NmsMetric::Bev, 0.2, 60.0), (NmsMetric::Circle, 1.0, 25.0)] {
+        let (boxes, scores) = (street(&mut random, n, extent), scores(&mut random, n));
+        let classes: Vec<i32> = (0..n).map(|_| random.below(2) as i32).collect();
+        for post_max in [None, Some(700)] {
+            let params = NmsParams { metric, threshold, post_max, ..NmsParams::default() };
+            let want = plain(&boxes, &scores, &classes, &splits, &params);
+            assert!(want.row_splits.windows(2).any(|span| span[1] - span[0] > 600), "{metric}: too few are kept");
+            for (name, device) in devices() {
+                let stream = device.stream().unwrap();
+                let mut suppressor = Suppressor::new(&stream, &params).unwrap();
+                let mut kept = suppressor.output().unwrap();
+                let given = Candidates::new(&boxes[..], Rows::new(&scores, 1).unwrap());
+                let given = given.classes(&classes[..]).batch(&splits);
+                for _ in 0..2 {
+                    suppressor.run(given, &mut kept).unwrap();
+                    assert!(kept.read().unwrap() == want, "{name}, {params:?}");
+                }
+                let padded = kept.rows().read(kept.num_items() * kept.capacity()).unwrap();
+                assert_eq!(padded.iter().filter(|&&row| row >= 0).count(), want.rows.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn layouts_of_rows_give_what_their_boxes_give() {
+    let mut random = Random(6);
+    let (n, boxes) = (90, street(&mut random, 90, 6.0));
+    let scores = scores(&mut random, n);
+    let with = |row: &Row, yaw: f32| [row[0], row[1], 0.0, row[3], row[4], 1.0, yaw];
+    for (layout, columns) in [
+        (BoxLayout::UprightBox, 7),
+        (BoxLayout::Rectangle, 6),
+        (BoxLayout::ReversedRectangle, 5),
+        (BoxLayout::Corners, 5),
+        (BoxLayout::UprightCorners, 7),
+        (BoxLayout::Center, 3),
+    ] {
+        // Coordinates that have a center without rounding.
+        let boxes: Vec<Row> = boxes.iter().map(|row| row.map(|value| (value * 64.0).round() / 64.0)).collect();
+        let given: Vec<f32> = boxes.iter().flat_map(|row| (0..columns).map(move |k| column(row, layout, k))).collect();
+        let wanted: Vec<Row> = boxes
+            .iter()
+            .map(|row| match layout {
+                BoxLayout::UprightBox => [row[0], row[1], row[2], row[3], row[4], row[5], 0.0],
+                BoxLayout::UprightCorners => with(row, 0.0),
+                BoxLayout::Center => [row[0], row[1], 0.0, 1.0, 1.0, 1.0, 0.0],
+                _ => with(row, row[6]),
+            })
+            .collect();
+        let params = IouParams { kind: IouKind::Volume, origin: BoxOrigin::Center, ..IouParams::default() };
+        let nms_params = NmsParams { threshold: 0.1, origin: BoxOrigin::Center, ..NmsParams::default() };
+        for (name, device) in devices() {
+            let stream = device.stream().unwrap();
+            let [mut got, mut want] = [0, 1].map(|_| stream.alloc(0).unwrap());
+            let rows = Rows::new(&given, columns).unwrap();
+            BoxIou::new(&stream, &params).unwrap().layout(layout).iou(rows, rows, &mut got).unwrap();
+            BoxIou::new(&stream, &params).unwrap().iou(&wanted[..], &wanted[..], &mut want).unwrap();
+            let [got, want] = [got, want].map(|of| of.read(n * n).unwrap());
+            assert!(got.iter().zip(&want).all(|(a, b)| a.to_bits() == b.to_bits()), "{name}, {layout}");
+            assert!(got.iter().filter(|iou| (0.01..0.99).contains(*iou)).count() > 20, "{name}, {layout}");
+            let all = Rows::new(&scores, 1).unwrap();
+            let mut suppressor = Suppressor::new(&stream, &nms_params).unwrap().layout(layout);
+            let mut kept = suppressor.output().unwrap();
+            suppressor.run(Candidates::new(rows, all), &mut kept).unwrap();
+            let want = nms(Candidates::new(&wanted[..], all), &nms_params, &device).unwrap().read().unwrap();
+            assert_eq!(kept.read().unwrap(), want, "{name}, {layout}");
+        }
+    }
+}
+
+/// Column `k` of a box in another layout; 9 behind its last.
+fn column(row: &Row, layout: BoxLayout, k: usize) -> f32 {
+    let [x, y, _, dx, dy, _, yaw] = *row;
+    let of = |columns: [f32; 5]| columns.get(k).copied().unwrap_or(9.0);
+    match layout {
+        BoxLayout::Rectangle => of([x, y, dx, dy, yaw]),
+        BoxLayout::ReversedRectangle => of([x, y, dx, dy, -yaw]),
+        BoxLayout::Corners | BoxLayout::UprightCorners => {
+            of([x - dx / 2.0, y - dy / 2.0, x + dx / 2.0, y + dy / 2.0, yaw])
+        }
+        BoxLayout::Box | BoxLayout::UprightBox | BoxLayout::Center => row[k],
     }
 }
