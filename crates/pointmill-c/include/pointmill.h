@@ -847,7 +847,7 @@ typedef struct pointmill_fix {
 typedef struct pointmill_pillar_params {
   // sizeof(pointmill_pillar_params)
   size_t struct_size;
-  // 9, 10 or 11; default 9.
+  // Features of a point: 5 more than it has columns, or 6 more, with z less the centre; default 9.
   uint32_t features;
   // Edges of a pillar along x, y, z in metres; default 0.16, 0.16, 4.
   float voxel_size[3];
