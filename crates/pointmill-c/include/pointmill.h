@@ -1201,7 +1201,7 @@ pointmill_status pointmill_localizer_create(const struct pointmill_stream *strea
 pointmill_status pointmill_localizer_start(struct pointmill_localizer *localizer,
                                            const struct pointmill_pose *map_from_sensor);
 
-// Takes the next scan [N, 3 or more] of f32 or f64 of the host, and its time in seconds; NaN where it
+// Takes the next scan [N, 3 or more] of f32 or f64, and its time in seconds; NaN where it
 // is not known. It waits for the result.
 pointmill_status pointmill_localizer_push(struct pointmill_localizer *localizer,
                                           const struct pointmill_array *points,
