@@ -3,8 +3,8 @@
 use crate::{Measurement, Sweep, Times, time};
 use pointmill::sparse::{
     CellCoords, ConvKind, ConvParams, Densifier, GridOrigin, GridSampleParams, GridSampler, IndexPairs, Order,
-    PillarEncoder, PillarFeatures, PillarParams, PillarPoints, PoolParams, Pooler, SampledArrays, SerializeParams,
-    Serializer, SparseCells,
+    PillarEncoder, PillarParams, PillarPoints, PoolParams, Pooler, SampledArrays, SerializeParams, Serializer,
+    SparseCells,
 };
 use pointmill::voxelize::{VoxelizeParams, voxelize};
 use pointmill::{Aabb, Device, Pose, Result, Rows, Stream};
@@ -119,9 +119,9 @@ fn pillars(stream: &Stream, sweep: &Sweep, rounds: usize) -> Result<(Times, usiz
     let (counts, cells) = (stream.upload(&found.num_points)?, stream.upload(&found.coords)?);
     let rows = Rows::on_device(&voxels, found.num_voxels * slots as usize, columns)?;
     let pillars = PillarPoints::on_device(rows, slots as usize, &counts, &cells, found.coord_columns)?;
-    let features = if columns == 4 { PillarFeatures::Nine } else { PillarFeatures::Ten };
+    let features = columns as u32 + 5;
     let mut encoder = PillarEncoder::new(stream, &PillarParams { features, ..PillarParams::new(size, RANGE.min) })?;
     let mut out = stream.alloc(0)?;
     let times = time(stream, rounds, || encoder.run(pillars, &mut out))?;
-    Ok((times, rows.len() * 4 * (columns + features.width())))
+    Ok((times, rows.len() * 4 * (columns + features as usize)))
 }

@@ -66,7 +66,7 @@ fn sparse(all: &Bound<'_, PyDict>) -> PyResult<()> {
     let (of, pillars) = (PyDict::new(py), PillarParams::default());
     of.set_item("voxel_size", PyTuple::new(py, pillars.voxel_size.map(shown))?)?;
     of.set_item("origin", PyTuple::new(py, pillars.origin.map(shown))?)?;
-    of.set_item("features", pillars.features.width())?;
+    of.set_item("features", pillars.features)?;
     all.set_item("PillarParams", of)?;
     let (of, pool) = (PyDict::new(py), PoolParams::default());
     of.set_item("strides", PyTuple::new(py, pool.strides)?)?;

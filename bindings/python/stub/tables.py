@@ -186,7 +186,7 @@ PARAMETERS_OF = {
     "grid_sample.point_cloud_range": "_Numbers | None",
     "index_pairs.batch": "SupportsIndex",
     "index_pairs.kind": 'Literal["submanifold", "strided", "inverse", "transposed"]',
-    "pillar_features.features": "Literal[9, 10, 11]",
+    "pillar_features.features": "SupportsIndex",
     "pillar_features.voxel_size": "_Numbers",
     "pillar_features.voxels": "_Array",
     "pillar_features.origin": "_Numbers",

@@ -190,6 +190,7 @@ def test_nothing_is_no_error():
         (lambda: GridSample(0)({"coord": np.zeros((3, 3))}), "grid_size: expected one or 3 finite numbers above 0, got 0"),
         (lambda: GridSample([1, 2])({"coord": np.zeros((3, 3))}), "grid_size: expected one or 3 finite numbers"),
         (lambda: GridSample()({"coord": np.float32([[0, 0, 0], [0, np.nan, 0]])}), r"coord: expected finite .* in row 1"),
+        (lambda: GridSample()({"coord": np.float64([[0, 0, 0], [-np.inf, 0, 0], [np.inf, 0, 0]])}), r"coord: expected finite .* in row 1"),
         (lambda: GridSample(0.01)({"coord": np.float64([[0, 0, 0], [30_000, 0, 0]])}), "grid_size: expected at most 2097152 cells"),
         (lambda: GridSample(return_displacement=True, project_displacement=True)({"coord": np.zeros((1, 3))}), "normal: expected"),
         (lambda: serialization({"coord": torch.zeros(1, 3)}), "grid_size: expected a dict with grid_coord, or coord and grid_size"),

@@ -88,7 +88,7 @@ def test_cells_of_points(of):
 
 
 @pytest.mark.parametrize("of", list(libraries()))
-def test_sweeps_and_pillars(of):
+def test_sweeps(of):
     rng = np.random.default_rng(4)
     sweeps = [rng.uniform(-9, 9, (n, 4)).astype(np.float32) for n in (5, 0, 7)]
     back = np.eye(4)
@@ -99,16 +99,22 @@ def test_sweeps_and_pillars(of):
     assert np.array_equal(np.asarray(points)[5:, :3], moved)
     assert np.array_equal(np.asarray(points)[:, 4], np.repeat(np.array([0, 0.1], np.float32), (5, 7)))
 
-    voxels, num_points = rng.uniform(-9, 9, (6, 3, 5)).astype(np.float32), np.array([3, 1, 2, 3, 3, 0])
+
+@pytest.mark.parametrize("of", list(libraries()))
+@pytest.mark.parametrize(("columns", "features"), [(4, 9), (4, 10), (5, 10), (5, 11), (3, 8), (7, 13)])
+def test_features_of_pillars(of, columns, features):
+    rng = np.random.default_rng(5)
+    voxels, num_points = rng.uniform(-9, 9, (6, 3, columns)).astype(np.float32), np.array([3, 1, 2, 3, 3, 0])
     coords, origin = rng.integers(0, 9, (6, 4)), np.float32([-1.5, -2.5, -3.5])
     made = sparse.pillar_features(
-        of(voxels), of(num_points), of(coords), voxel_size=(0.5, 0.25, 4), origin=origin, features=11
+        of(voxels), of(num_points), of(coords), voxel_size=(0.5, 0.25, 4), origin=origin, features=features
     )
+    assert made.shape == (6, 3, features) and type(made) is type(of(voxels))
     wide = voxels.astype(np.float64)
     for i, n in enumerate(num_points):
         mean = wide[i, :n, :3].sum(0) / max(n, 1)
         center = (coords[i, :0:-1] + 0.5) * [0.5, 0.25, 4] + origin
-        want = np.concatenate([wide[i, :n], wide[i, :n, :3] - mean, wide[i, :n, :3] - center], 1)
+        want = np.concatenate([wide[i, :n], wide[i, :n, :3] - mean, wide[i, :n, :3] - center], 1)[:, :features]
         np.testing.assert_allclose(np.asarray(made)[i, :n], want, rtol=1e-6, atol=1e-6)
         assert not np.asarray(made)[i, n:].any()
 
@@ -144,7 +150,9 @@ def test_patches_beside_an_array(of):
         (lambda: sparse.grid_sample(np.zeros((2, 3), np.float32), pick="last"), "pick: expected "),
         (lambda: sparse.densify([], [], []), "sweeps: expected at least 1 sweep, got 0"),
         (lambda: sparse.densify([np.zeros((2, 3), np.float32)], [], [0]), "transforms: expected 1"),
-        (lambda: sparse.pillar_features(np.zeros((1, 2, 5), np.float32), [1], [[0, 0, 0]]), "voxels: expected 4 columns"),
+        (lambda: sparse.pillar_features(np.zeros((1, 2, 5), np.float32), [1], [[0, 0, 0]]), "voxels: expected 3 or 4 columns for 9 features, got 5"),
+        (lambda: sparse.pillar_features(np.zeros((1, 2, 4), np.float32), [1], [[0, 0, 0]], features=64), "features: expected 8 to 63"),
+        (lambda: sparse.pillar_features(np.zeros((1, 2, 4), np.float32), [1], [[0, 0, 0]], features=1 << 31), "features: expected a whole"),
         (lambda: sparse.pillar_features(np.zeros((1, 2, 4), np.float32), [1], [[0, 0]]), "coords: expected "),
     ],
 )

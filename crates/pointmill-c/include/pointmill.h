@@ -847,7 +847,7 @@ typedef struct pointmill_fix {
 typedef struct pointmill_pillar_params {
   // sizeof(pointmill_pillar_params)
   size_t struct_size;
-  // 9, 10 or 11; default 9.
+  // Features of a point: 5 more than it has columns, or 6 more, with z less the centre; default 9.
   uint32_t features;
   // Edges of a pillar along x, y, z in metres; default 0.16, 0.16, 4.
   float voxel_size[3];
@@ -1198,7 +1198,7 @@ pointmill_status pointmill_localizer_create(const struct pointmill_stream *strea
 pointmill_status pointmill_localizer_start(struct pointmill_localizer *localizer,
                                            const struct pointmill_pose *map_from_sensor);
 
-// Takes the next scan [N, 3 or more] of f32 or f64 of the host, and its time in seconds; NaN where it
+// Takes the next scan [N, 3 or more] of f32 or f64, and its time in seconds; NaN where it
 // is not known. It waits for the result.
 pointmill_status pointmill_localizer_push(struct pointmill_localizer *localizer,
                                           const struct pointmill_array *points,

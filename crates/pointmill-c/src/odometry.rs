@@ -413,7 +413,7 @@ pub extern "C" fn pointmill_localizer_start(
     })
 }
 
-/// Takes the next scan [N, 3 or more] of f32 or f64 of the host, and its time in seconds; NaN where it
+/// Takes the next scan [N, 3 or more] of f32 or f64, and its time in seconds; NaN where it
 /// is not known. It waits for the result.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_localizer_push(

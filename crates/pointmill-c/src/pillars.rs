@@ -2,10 +2,10 @@
 
 use crate::array::{Outcome, View, lent, pointmill_array};
 use crate::error::{Fault, Result, guard, pointmill_status};
-use crate::handle::{choice, create, defaults, destroy, given_or, list, number, some, structs};
+use crate::handle::{create, defaults, destroy, given_or, list, some, structs};
 use crate::registration::{pointmill_pose, pose};
 use crate::stream::{of, pointmill_stream};
-use pointmill::sparse::{Densifier, PillarEncoder, PillarFeatures, PillarParams, PillarPoints};
+use pointmill::sparse::{Densifier, PillarEncoder, PillarParams, PillarPoints};
 use pointmill::{Argument, Buffer, Stream};
 use std::ffi::c_char;
 
@@ -85,7 +85,7 @@ pub extern "C" fn pointmill_densifier_destroy(densifier: Option<Box<pointmill_de
 pub struct pointmill_pillar_params {
     /// sizeof(pointmill_pillar_params)
     pub struct_size: usize,
-    /// 9, 10 or 11; default 9.
+    /// Features of a point: 5 more than it has columns, or 6 more, with z less the centre; default 9.
     pub features: u32,
     /// Edges of a pillar along x, y, z in metres; default 0.16, 0.16, 4.
     pub voxel_size: [f32; 3],
@@ -97,15 +97,11 @@ structs!(pointmill_pillar_params);
 impl pointmill_pillar_params {
     fn new() -> Self {
         let PillarParams { features, voxel_size, origin } = PillarParams::default();
-        let features = 9 + number(PillarFeatures::ALL, &features);
         Self { struct_size: size_of::<Self>(), features, voxel_size, origin }
     }
 
-    fn params(&self) -> Result<PillarParams> {
-        let all = [self.features.wrapping_sub(9)];
-        let features = choice(PillarFeatures::ALL, all[0], "features")
-            .map_err(|_| Fault::new("features", "9, 10 or 11", self.features))?;
-        Ok(PillarParams { features, voxel_size: self.voxel_size, origin: self.origin })
+    fn params(&self) -> PillarParams {
+        PillarParams { features: self.features, voxel_size: self.voxel_size, origin: self.origin }
     }
 }
 
@@ -136,9 +132,9 @@ pub extern "C" fn pointmill_pillar_encoder_create(
     guard(|| {
         create(encoder, || {
             let stream = of(stream)?.clone();
-            let params = given_or(params, pointmill_pillar_params::new)?.params()?;
+            let params = given_or(params, pointmill_pillar_params::new)?.params();
             let (worker, features) = (PillarEncoder::new(&stream, &params)?, stream.alloc(0)?);
-            let (width, outcome) = (params.features.width(), Outcome::none("pointmill_pillar_encoder_run"));
+            let (width, outcome) = (params.features as usize, Outcome::none("pointmill_pillar_encoder_run"));
             Ok(pointmill_pillar_encoder { stream, worker, width, features, shape: [0; 2], outcome })
         })
     })

@@ -87,15 +87,15 @@ pub(crate) fn run(args: &DemoArgs, device: &str, printer: &mut Printer) -> Resul
     if out.exists() && !out.is_dir() {
         return Err(Failure::Usage(format!("--out {}: expected a folder, got a file", out.display())));
     }
-    let device = device::open(device)?;
+    let drive = Drive::new(DriveParams { scene: Scene::Loop, sweeps: SWEEPS, ..DriveParams::default() });
+    let truth = truth(&drive)?;
+    let (sources, inputs) = Inputs::of_drive(drive);
+    let device = device::open(device, &sources)?;
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     clear_unfinished(out)?;
     let files = FILES.map(|(name, _)| out.join(name));
     let [gif, page, poses, true_poses, map] = &files;
 
-    let drive = Drive::new(DriveParams { scene: Scene::Loop, sweeps: SWEEPS, ..DriveParams::default() });
-    let truth = truth(&drive)?;
-    let (sources, inputs) = Inputs::of_drive(drive);
     let readers = at_once(&sources, Some(&device));
     let driven = inputs.reading_ahead(&sources, readers, || odometry(&device, &sources, &inputs))?;
     let trajectory = driven.run.trajectory();

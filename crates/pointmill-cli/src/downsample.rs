@@ -74,7 +74,7 @@ pub(crate) fn run(args: &DownsampleArgs, device: &str, printer: &mut Printer) ->
     params.validate()?;
     let plan = args.clouds.plan(&format!("{COMMAND} {params:?}"), args.work.resume.resume)?;
     let Plan { sources, clouds, resume_log } = plan;
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let (out, origin) = (Some(args.clouds.out.as_path()), Some(clouds.inputs.origin()));
     let job = Job { resume_log, out, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(Begin { params, to: clouds.extension.clone() }, printer)?;

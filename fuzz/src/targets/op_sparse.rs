@@ -2,8 +2,7 @@
 use crate::{Draw, Named, everywhere};
 use pointmill::sparse::{
     Cells, ConvKind, ConvParams, Densifier, GridOrigin, GridSampleParams, GridSampler, IndexPairs, Order, Patches,
-    Pick, PillarEncoder, PillarFeatures, PillarParams, PillarPoints, PoolParams, Pooler, SerializeParams, Serializer,
-    SparseCells,
+    Pick, PillarEncoder, PillarParams, PillarPoints, PoolParams, Pooler, SerializeParams, Serializer, SparseCells,
 };
 use pointmill::{Aabb, Pose, Rows};
 use std::collections::{BTreeSet, HashSet};
@@ -163,9 +162,9 @@ fn densify(mut draw: Draw<'_>) {
 }
 
 fn pillars(mut draw: Draw<'_>) {
-    let features = draw.one(&[PillarFeatures::Nine, PillarFeatures::Eleven]);
+    let features = draw.one(&[9, 10, 11]);
     let params = PillarParams { features, ..PillarParams::new(draw.sizes(), std::array::from_fn(|_| draw.value())) };
-    let (slots, columns) = (draw.usual(&[1, 2, 5, 32], &[0, usize::MAX]), draw.usual(&[features.columns()], &[3, 6]));
+    let (slots, columns) = (draw.usual(&[1, 2, 5, 32], &[0, usize::MAX]), draw.usual(&[4, 5], &[3, 6]));
     let width = draw.one(&[3, 4]);
     let input = |mut draw: Draw<'_>| {
         let mut tail = draw.part();
@@ -185,7 +184,7 @@ fn pillars(mut draw: Draw<'_>) {
             let counts: &Vec<i32> = counts;
             let cells: &Vec<i32> = cells;
             worker.run(PillarPoints::new(Rows::new(&voxels[..], columns)?, slots, counts, cells)?, out)?;
-            *len = voxels.len() / columns * features.width();
+            *len = voxels.len() / columns * features as usize;
             Ok(())
         }))
     };

@@ -436,14 +436,14 @@ def pillar_features(
     *,
     voxel_size: Sequence[float] = (0.16, 0.16, 4.0),
     origin: Sequence[float] = (0.0, -39.68, -3.0),
-    features: Literal[9, 10, 11] = 9,
+    features: int = 9,
 ) -> Tensor:
     """Make what a network of pillars sees of their points; see :func:`pointmill.sparse.pillar_features`.
 
     Parameters
     ----------
     voxels : Tensor of float32, ``[V, T, C]``
-        T slots a pillar, as :func:`voxelize` makes them, without grad; 4 columns for 9 features, else 5.
+        T slots a pillar, as :func:`voxelize` makes them, without grad.
     num_points : Tensor of int32 or int64, ``[V]``
         Points of each pillar.
     coords : Tensor of int32 or int64, ``[V, 3]`` or ``[V, 4]``
@@ -452,8 +452,8 @@ def pillar_features(
         Edges of a pillar along x, y, z in metres.
     origin : 3 floats
         The least corner of the range.
-    features : {9, 10, 11}
-        The columns of the point; x, y, z less the mean of the pillar's points; x, y (of 11 z too) less the centre of the pillar.
+    features : {C + 5, C + 6}
+        The columns of the point; x, y, z less the mean of the pillar's points; x, y (of C + 6 z too) less the centre of the pillar.
 
     Returns
     -------

@@ -203,7 +203,7 @@ impl Localizer {
     /// Parameters
     /// ----------
     /// points : Scan, array or list, ``[N, 3]``
-    ///     x, y, z in metres in the sensor's frame, z up, on the CPU; further columns are not used.
+    ///     x, y, z in metres in the sensor's frame, z up, on the CPU or the device of the map; further columns are not used.
     /// seconds : float, optional
     ///     The time of the scan, by default the stamp of a :class:`Scan`. Scans without a time are taken at even intervals.
     ///
@@ -218,8 +218,10 @@ impl Localizer {
         #[pyo3(from_py_with = crate::args::plain)] seconds: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
-        if cloud.place() != Place::Cpu {
-            return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
+        let place = cloud.place();
+        if place != Place::Cpu && place.to_string() != self.on {
+            let expected = format_args!("an array on the CPU or on {}, as the map", self.on);
+            return Err(value("points", expected, format_args!("one on {place}")));
         }
         let stamp = || points.cast::<Scan>().ok()?.get().stamp_ns.map(|stamp| stamp as f64 / 1e9);
         let seconds = seconds.or_else(stamp);

@@ -1,12 +1,12 @@
 //! Sweeps in one frame, and features of pillars.
 
-use crate::args::{along_axes, list};
+use crate::args::{along_axes, list, whole};
 use crate::arrays::{Array, Data, Dtype, Numbers, Taken};
 use crate::cache::Cache;
-use crate::errors::{Names, kind, value};
+use crate::errors::{Names, OrRaise, kind, value};
 use crate::interrupt::Effort;
 use crate::poses::matrix;
-use pointmill::sparse::{Densifier, PillarEncoder, PillarFeatures, PillarParams, PillarPoints};
+use pointmill::sparse::{Densifier, PillarEncoder, PillarParams, PillarPoints};
 use pyo3::prelude::*;
 
 const NAMES: Names = &[];
@@ -90,7 +90,7 @@ pub(crate) fn densify<'py>(
 /// Parameters
 /// ----------
 /// voxels : array of float32, ``[V, T, C]``
-///     T slots a pillar, its points in the first, as :func:`pointmill.voxelize` makes them; 4 columns for 9 features, else 5.
+///     T slots a pillar, its points in the first, as :func:`pointmill.voxelize` makes them.
 /// num_points : array of int32 or int64, ``[V]``
 ///     Points of each pillar.
 /// coords : array of int32 or int64, ``[V, 3]`` or ``[V, 4]``
@@ -99,8 +99,8 @@ pub(crate) fn densify<'py>(
 ///     Edges of a pillar along x, y, z in metres.
 /// origin : 3 floats
 ///     The least corner of the range.
-/// features : {9, 10, 11}
-///     The columns of the point; x, y, z less the mean of the pillar's points; x, y (of 11 z too) less the centre of the pillar.
+/// features : {C + 5, C + 6}
+///     The columns of the point; x, y, z less the mean of the pillar's points; x, y (of C + 6 z too) less the centre of the pillar. OpenPCDet and mmdet3d 1.x have C + 6.
 ///
 /// Returns
 /// -------
@@ -128,12 +128,7 @@ pub(crate) fn pillar_features<'py>(
     origin: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = crate::args::plain)] features: i64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let features = match features {
-        9 => PillarFeatures::Nine,
-        10 => PillarFeatures::Ten,
-        11 => PillarFeatures::Eleven,
-        other => return Err(value("features", "9, 10 or 11", other)),
-    };
+    let features = whole(features, 0, "features")?;
     let mut params = PillarParams { features, ..PillarParams::default() };
     if let Some(size) = voxel_size {
         params.voxel_size = along_axes(size, "voxel_size", "edges")?.map(|edge| edge as f32);
@@ -141,12 +136,13 @@ pub(crate) fn pillar_features<'py>(
     if let Some(origin) = origin {
         params.origin = along_axes(origin, "origin", "the least corner")?.map(|edge| edge as f32);
     }
+    params.validate().or_raise(NAMES)?;
     let voxels = Array::taken(voxels, "voxels", &[Dtype::F32], None)?.shaped(&[None, None, None], "[V, T, C]")?;
     let &[pillars, slots, columns] = voxels.shape() else { return Err(kind("voxels", "3 axes", "others")) };
     let num_points = Numbers::new(num_points, "num_points", &[Some(pillars)], "[V]")?.beside(&voxels)?;
     let cells = Numbers::new(coords, "coords", &[Some(pillars), None], "[V, 3] or [V, 4]")?.beside(&voxels)?;
     let (place, backend, cell_columns) = (voxels.place(), voxels.backend(), cells.array().shape()[1]);
-    let shape = [pillars, slots, params.features.width()];
+    let shape = [pillars, slots, params.features as usize];
     let (lent, room) = backend.room(&shape)?;
     let out = PILLARS.call(
         py,

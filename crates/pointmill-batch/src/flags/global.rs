@@ -8,7 +8,8 @@ use clap::{ArgAction, Args};
 #[command(next_help_heading = "Common options")]
 pub struct Global {
     /// Device to use: auto, cpu, cuda (the first GPU) or cuda:N (GPU number N, from 0). auto uses
-    /// the first available GPU, or the CPU if there is none, and prints its choice on stderr
+    /// the first available GPU, or the CPU if there is none or for one input below 64 MiB, and
+    /// prints its choice on stderr
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto", value_parser = device::check_name)]
     pub device: String,
     /// Number of CPU threads that operators and readers use, and of inputs that --jobs auto takes

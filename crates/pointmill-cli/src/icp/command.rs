@@ -48,7 +48,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     };
     params.validate()?;
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.source), options, &args.frames.frames())?;
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let shared: Vec<&Path> = std::iter::once(args.target.as_path()).chain(args.guess.as_deref()).collect();
     let out = args.out.as_deref();
     let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources)? };

@@ -45,7 +45,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
     picture.map(|path| plan(path, &["png", "html"])).transpose()?;
     args.work.check_picture(picture.is_some())?;
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let targets = match tiles {
         true => Targets::tiles(out, moments, &sources)?,
         false => Targets::one(out, moments, &sources, args.poses.as_deref())?,

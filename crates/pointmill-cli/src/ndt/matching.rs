@@ -94,7 +94,7 @@ fn run(
     if let Some(out) = out {
         plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     }
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let resume_log = ResumeLog::of(&[], "", args.work.resume.resume)?;
     let job =
         Job { resume_log, out, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };

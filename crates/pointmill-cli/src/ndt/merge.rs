@@ -45,7 +45,7 @@ pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Resu
     sources.extend(find(&args.minus)?);
     let (out, moments) = (args.out.as_deref(), args.moments.as_deref());
     let targets = Targets::one(out, moments, &sources, None)?;
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let job = Job { out, writes: moments.is_some(), ..Job::on(&device, COMMAND, &sources, &args.work) };
     let minus = sources.len() - plus;
     job.begin(MergeBegin { minus, params: CellsRecord { resolution: None, params } }, printer)?;

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RegisterArgs, device: &str, printer: &mut Printer) -> R
     }
     params.validate()?;
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.source), options, &args.frames.frames())?;
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let shared = [args.target.as_path()];
     let outputs = if alone { Outputs::one(out) } else { onto::folder(out, &sources)? };
     let resume_log = ResumeLog::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;

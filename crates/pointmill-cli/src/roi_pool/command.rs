@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     } else {
         require_one("--visualize", picture, "scene")?;
     }
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let outputs = if scenes.one.is_some() { Outputs::one(out) } else { Outputs::of_many(out, &sources)? };
     let files: Vec<Vec<PathBuf>> = scenes.beside(&sources);
     outputs.spare(files.iter().flatten().map(PathBuf::as_path))?;

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
         args.visualize.as_deref().map(|path| Picture::plan(path, sources.len(), inputs.origin())).transpose()?;
     args.work.check_picture(picture.is_some())?;
     tell_origin(&inputs);
-    let device = device::open(device)?;
+    let device = device::open(device, &sources)?;
     let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
     let outputs = plan(args.out.as_deref(), &sources)?;
     let resume_log = ResumeLog::of(&[&outputs], &decides, args.work.resume.resume)?;

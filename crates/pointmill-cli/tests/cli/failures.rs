@@ -53,7 +53,11 @@ fn auto_says_what_it_chose() {
     let folder = tempfile::tempdir().unwrap();
     write_cloud(folder.path(), "a.bin", 5);
     let told = run(folder.path(), "voxelize a.bin --device auto").expect(0);
-    assert!(told.err.starts_with("device: auto chose "), "{}", told.err);
+    assert!(told.err.starts_with("device: auto chose cpu ("), "{}", told.err);
+    assert!(told.err.contains(") for one small input"), "{}", told.err);
+    write_cloud(folder.path(), "b.bin", 5);
+    let told = run(folder.path(), "voxelize a.bin b.bin --device auto").expect(0);
+    assert!(told.err.starts_with("device: auto chose ") && !told.err.contains("small"), "{}", told.err);
     assert_eq!(run(folder.path(), "voxelize a.bin --device auto -q").expect(0).err, "");
 }
 

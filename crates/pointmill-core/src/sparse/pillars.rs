@@ -1,41 +1,5 @@
 //! What a network sees of the points of a pillar.
 
-/// Which features a point of a pillar has.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PillarFeatures {
-    /// x, y, z and one more column; less the mean; less the centre in x and y.
-    #[default]
-    Nine,
-    /// x, y, z and two more columns; less the mean; less the centre in x and y.
-    Ten,
-    /// As `Ten`, and less the centre in z too.
-    Eleven,
-}
-
-crate::names!(PillarFeatures { Nine = "9", Ten = "10", Eleven = "11" });
-
-impl PillarFeatures {
-    /// Columns of a point.
-    #[inline(always)]
-    pub const fn columns(self) -> usize {
-        match self {
-            Self::Nine => 4,
-            Self::Ten | Self::Eleven => 5,
-        }
-    }
-
-    /// Features of a point.
-    #[inline(always)]
-    pub const fn width(self) -> usize {
-        match self {
-            Self::Nine => 9,
-            Self::Ten => 10,
-            Self::Eleven => 11,
-        }
-    }
-}
-
 /// Where pillars stand, along x, y, z.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Odometry: the points of a sweep that are used, their pairs with the local map, and the map,
 //! which changes by what enters and leaves.
 //!
-//! [`Sample`], [`Thin`] and [`Keys`] choose points of a sweep. [`Place`] moves those of the alignment; a look at a pose is [`Look`], [`Normals`] and [`Terms`], the last one also
+//! [`Sample`], [`Thin`] and [`Keys`] choose points of a sweep, [`See`] notes what it sees in each direction. [`Place`] moves those of the alignment; a look at a pose is [`Look`], [`Normals`] and [`Terms`], the last one also
 //! [`Support`]. [`InsertPoints`], [`AllocateVoxels`], [`AssignSlots`], a radix sort and [`Fill`] add points to the map, [`RemoveFarVoxels`] and [`RebuildIndex`] take voxels away. Which entry of a table a cell gets depends on
 //! timing, the place of its voxel does not: voxels are numbered in the order in which their first
 //! points come.
@@ -14,6 +14,7 @@ mod map;
 mod remove;
 mod sample;
 mod sums;
+mod view;
 
 pub use insert::{
     AllocateVoxels, AllocateVoxelsArgs, AssignSlots, AssignSlotsArgs, Fill, FillArgs, InsertPoints, InsertPointsArgs,
@@ -23,6 +24,7 @@ pub use map::{Map, MapHead, Voxel};
 pub use remove::{RebuildIndex, RebuildIndexArgs, RemoveFarVoxels, RemoveFarVoxelsArgs};
 pub use sample::{Firsts, Head, Keys, KeysArgs, Sample, SampleArgs, Thin, ThinArgs, Timed};
 pub use sums::{Deskew, PLACE_TERMS, Place, PlaceArgs, Support, SupportArgs, Terms, TermsArgs};
+pub use view::{Reach, See, SeeArgs};
 
 use crate::prim::BLOCK;
 use crate::simt::*;
@@ -32,6 +34,7 @@ pub const KERNELS: &[crate::Properties] = properties![
     Sample,
     Thin,
     Keys,
+    See,
     Place,
     Look,
     Normals,

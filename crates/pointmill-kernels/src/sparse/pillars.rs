@@ -3,7 +3,7 @@
 use super::BLOCK;
 use crate::prim::Length;
 use crate::simt::*;
-use pointmill_core::sparse::{PillarFeatures, PillarGrid, features_of_point, mean};
+use pointmill_core::sparse::{PillarGrid, features_of_point, mean};
 
 /// Pillars that a block works on.
 pub const PILLARS_OF_BLOCK: u32 = 64;
@@ -28,8 +28,10 @@ pub struct PillarsArgs {
     pub rows: u32,
     /// Slots of a pillar, T.
     pub slots: u32,
-    /// Which features.
-    pub features: PillarFeatures,
+    /// Columns of a point.
+    pub columns: u32,
+    /// Features of a point: as many as columns, and 5 or 6.
+    pub features: u32,
     /// Where pillars stand.
     pub grid: PillarGrid,
     /// `[rows, slots, features]`.
@@ -43,8 +45,7 @@ kernel! {
         let sums = Doubles::at(Shared::at(0), SUMS);
         let first = block_index() * PILLARS_OF_BLOCK;
         let n = a.n.get();
-        let columns = a.features.columns();
-        let width = a.features.width() as u32;
+        let columns = a.columns as usize;
         // Points of a pillar: no more than it has slots for.
         let points_of = |pillar: u32| {
             let points = if pillar < n { *a.num_points.add(pillar as usize) } else { 0 };
@@ -59,10 +60,10 @@ kernel! {
         sync_block();
         let left = a.rows - first;
         let pillars = if left < PILLARS_OF_BLOCK { left } else { PILLARS_OF_BLOCK };
-        let all = pillars * a.slots * width;
+        let all = pillars * a.slots * a.features;
         let mut at = thread_index();
         while at < all {
-            let (point, k) = (at / width, at % width);
+            let (point, k) = (at / a.features, at % a.features);
             let (pillar, slot) = (point / a.slots, point % a.slots);
             let row = first + pillar;
             let mut feature = 0.0;
@@ -77,7 +78,7 @@ kernel! {
                     |axis| a.grid.center(axis, *a.cells.add(cell - axis)),
                 );
             }
-            *a.out.add(first as usize * (a.slots * width) as usize + at as usize) = feature;
+            *a.out.add(first as usize * (a.slots * a.features) as usize + at as usize) = feature;
             at += BLOCK;
         }
     }

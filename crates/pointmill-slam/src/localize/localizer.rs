@@ -102,21 +102,18 @@ impl Localizer {
         Ok(())
     }
 
-    /// Takes the next scan, `[N, columns]` of `f32` or `f64` with x, y, z first, in host memory,
-    /// and its time in seconds. Scans without a time are taken at even intervals.
+    /// Takes the next scan, `[N, columns]` of `f32` or `f64` with x, y, z first, in memory of the host
+    /// or of the device, and its time in seconds. Scans without a time are taken at even intervals.
     ///
     /// A scan that has no fix is no error: the status and the rejection say why.
     ///
     /// # Errors
-    /// Points of another type or on a GPU; 2^27 points or more where the map is on a GPU; a time that
+    /// Points of another type or on another device; 2^27 points or more where the map is on a GPU; a time that
     /// is not finite; a region that makes too many places; what the source of tiles returns; out of
     /// memory, a lost device. The pose is then what it was.
     pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, seconds: Option<f64>) -> Result<Fix> {
         let points = points.into();
         points.check_points(Argument::Points, &self.stream)?;
-        if points.stream().is_some_and(|stream| !stream.device().is_cpu()) {
-            return Err(Error::argument(Argument::Points, "points in host memory", "points of a device"));
-        }
         if let Some(seconds) = seconds.filter(|seconds| !seconds.is_finite()) {
             return Err(Error::argument(Argument::Seconds, "finite seconds", seconds));
         }
@@ -124,7 +121,8 @@ impl Localizer {
         let middle = pivot_of(&points, self.middle, self.params.max_range)?;
         let points = points.relative_to(middle);
         let Self { stream, params, sampler, .. } = self;
-        let scan = stream.device().install(|| Scan::new(&points, params, sampler))?;
+        let scan = || stream.device().install(|| Scan::new(&points, params, sampler));
+        let scan = stream.in_order(&[points.stream()], scan)?;
         self.see_from(middle);
         let mut fix = Fix {
             index: self.pushed,

@@ -139,7 +139,12 @@ impl LocalizerParams {
 
     /// Which points of a scan are aligned, before there are too many.
     pub(super) const fn sampling(&self) -> Sampling {
-        Sampling { range: [self.min_range, self.max_range], cell_size: self.voxel_size, keypoint_cell_size: None }
+        Sampling {
+            range: [self.min_range, self.max_range],
+            cell_size: self.voxel_size,
+            keypoint_cell_size: None,
+            view: true,
+        }
     }
 
     /// Checks every parameter.

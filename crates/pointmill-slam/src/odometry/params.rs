@@ -77,6 +77,7 @@ impl OdometryParams {
             range: [self.min_range, self.max_range],
             cell_size: MAP_SAMPLING * voxel_size,
             keypoint_cell_size: Some(voxel_size),
+            view: false,
         }
     }
 

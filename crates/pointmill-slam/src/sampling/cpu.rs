@@ -6,6 +6,7 @@ use pointmill::internals::{memory, par};
 use pointmill::{Result, Rows};
 use pointmill_core::odometry::cells::{NO_CELL, cell_of, key_of};
 use pointmill_core::odometry::motion::mark;
+use pointmill_core::odometry::view;
 use rayon::prelude::*;
 
 /// Points that a thread takes at least.
@@ -22,6 +23,7 @@ pub(crate) struct HostSampler {
     of_points: Vec<u64>,
     pub(crate) samples: Vec<Timed>,
     pub(crate) keypoints: Vec<Timed>,
+    pub(super) view: Vec<[f64; 2]>,
 }
 
 impl HostSampler {
@@ -70,10 +72,27 @@ impl HostSampler {
                 }
             }
         }
+        if sampling.view {
+            self.view = seen(points, sampling.squares())?;
+        }
         (sampled.samples, sampled.keypoints) = (self.samples.len(), self.keypoints.len());
         Ok(sampled)
     }
     pub(super) fn samples(&self) -> Result<Vec<[f64; 3]>> {
         memory::collect(self.samples.iter().map(|(p, _)| *p))
     }
+}
+
+/// What a sweep shows in each direction.
+fn seen(points: &Rows<'_>, ranges: [f64; 2]) -> Result<Vec<[f64; 2]>> {
+    let step = view::step(points.len());
+    let bins = (0..points.len().div_ceil(step)).into_par_iter().with_min_len(par::grain(POINTS));
+    let bins = memory::collect_parallel(bins.map(|k| view::seen(points.point(k * step), ranges)))?;
+    let mut seen = memory::filled(view::BINS, [f64::INFINITY, 0.0])?;
+    for (bin, range) in bins.into_iter().flatten() {
+        let [least, most] = &mut seen[bin];
+        *least = least.min(range);
+        *most = most.max(range);
+    }
+    Ok(seen)
 }

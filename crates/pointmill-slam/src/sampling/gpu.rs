@@ -4,7 +4,8 @@ use super::{Sampled, Sampling};
 use pointmill::device::{Buffer, Stream};
 use pointmill::internals::{memory, seed};
 use pointmill::{Argument, Error, Result, Rows};
-use pointmill_kernels::odometry::{self as kernels, Firsts, Head, NONE, TILE, Timed};
+use pointmill_core::odometry::view;
+use pointmill_kernels::odometry::{self as kernels, Firsts, Head, NONE, Reach, TILE, Timed};
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null;
@@ -22,6 +23,8 @@ pub(crate) struct DeviceSampler {
     /// Cells of samples, and of keypoints.
     cells: [Table; 2],
     tiles: Buffer<u32>,
+    /// What is seen in each direction.
+    view: Buffer<Reach>,
     on_device: Buffer<Head>,
     pub(crate) samples: Buffer<Timed>,
     pub(crate) keypoints: Buffer<Timed>,
@@ -63,6 +66,7 @@ impl DeviceSampler {
             times: stream.alloc(0)?,
             cells: [Table::new(stream)?, Table::new(stream)?],
             tiles: stream.alloc(0)?,
+            view: stream.alloc(0)?,
             on_device: stream.alloc(1)?,
             samples: stream.alloc(0)?,
             keypoints: stream.alloc(0)?,
@@ -76,6 +80,10 @@ impl DeviceSampler {
             return Err(Error::argument(Argument::Points, expected, points.len()));
         }
         self.head = Head::NOTHING;
+        if sampling.view {
+            self.view.reserve(view::BINS)?;
+            self.view.fill_words(NONE, 4 * view::BINS)?;
+        }
         if !points.is_empty() {
             self.queue(points, times, sampling)?;
             self.head = self.on_device.read(1)?[0];
@@ -123,6 +131,11 @@ impl DeviceSampler {
                 tiles: zeroed(&mut self.tiles, tiles)?,
             };
             self.stream.launch::<kernels::Thin>(tiles, args)?;
+            if sampling.view {
+                let step = view::step(n) as u32;
+                let args = kernels::SeeArgs { points, step, ranges, bins: self.view.pointer() };
+                self.stream.launch::<kernels::See>((n as u32).div_ceil(step).div_ceil(BLOCK), args)?;
+            }
             if sampling.keypoint_cell_size.is_none() {
                 return Ok(());
             }
@@ -138,6 +151,16 @@ impl DeviceSampler {
             self.stream.launch::<kernels::Keys>(tiles, args)
         }
     }
+
+    pub(super) fn view(&self) -> Result<Vec<[f64; 2]>> {
+        let seen = self.view.read(view::BINS)?;
+        let reach = |[least, most]: Reach| match least {
+            u64::MAX => [f64::INFINITY, 0.0],
+            _ => [f64::from_bits(least), f64::from_bits(!most)],
+        };
+        memory::collect(seen.into_iter().map(reach))
+    }
+
     pub(super) fn samples(&self) -> Result<Vec<[f64; 3]>> {
         let samples = self.samples.read(self.head.samples as usize)?;
         memory::collect(samples.iter().map(|[x, y, z, _]| [*x, *y, *z]))

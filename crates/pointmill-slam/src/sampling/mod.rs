@@ -13,6 +13,8 @@ pub(crate) use gpu::{DeviceSampler, zeroed};
 use pointmill::device::Stream;
 use pointmill::{Argument, Error, Result, Rows};
 use pointmill_core::odometry::cells::FARTHEST;
+#[cfg(doc)]
+use pointmill_core::odometry::view;
 
 /// Which points of a sweep are used.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Sampling {
     pub(crate) cell_size: f64,
     /// Edge in metres of the cells of the keypoints, if there are any.
     pub(crate) keypoint_cell_size: Option<f64>,
+    /// Whether a sweep has a view.
+    pub(crate) view: bool,
 }
 
 impl Sampling {
@@ -76,6 +80,15 @@ impl Sampler {
         match self {
             Self::Host(host) => host.sample(points, times, sampling),
             Self::Device(device) => device.sample(points, times, sampling),
+        }
+    }
+
+    /// The least and the largest distance in each direction, of every [`step`](view::step)-th point
+    /// in range of the last sweep, if its sampling had a view; infinity and 0 where there is none.
+    pub(crate) fn view(&mut self) -> Result<Vec<[f64; 2]>> {
+        match self {
+            Self::Host(host) => Ok(std::mem::take(&mut host.view)),
+            Self::Device(device) => device.view(),
         }
     }
 

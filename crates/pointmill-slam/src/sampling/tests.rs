@@ -2,9 +2,10 @@
 
 use super::*;
 use pointmill::internals::testing::{Random, devices};
+use pointmill_core::odometry::view::{BINS, seen, step};
 use std::collections::HashSet;
 
-const PLAIN: Sampling = Sampling { range: [1.0, 100.0], cell_size: 1.0, keypoint_cell_size: None };
+const PLAIN: Sampling = Sampling { range: [1.0, 100.0], cell_size: 1.0, keypoint_cell_size: None, view: true };
 
 /// The samples by their definition, and the number of usable points.
 fn wanted(points: &Rows<'_>, sampling: &Sampling) -> (Vec<[f64; 3]>, usize) {
@@ -14,6 +15,17 @@ fn wanted(points: &Rows<'_>, sampling: &Sampling) -> (Vec<[f64; 3]>, usize) {
     let mut cells = HashSet::new();
     let is_first = |p: &&[f64; 3]| cells.insert(p.map(|x| (x / sampling.cell_size).floor() as i64));
     (usable.iter().filter(is_first).copied().collect(), usable.len())
+}
+
+/// The view by its definition.
+fn wanted_view(points: &Rows<'_>, sampling: &Sampling) -> Vec<[u64; 2]> {
+    let mut view = vec![[f64::INFINITY, 0.0]; BINS];
+    for i in (0..points.len()).step_by(step(points.len())) {
+        if let Some((bin, range)) = seen(points.point(i), sampling.squares()) {
+            view[bin] = [view[bin][0].min(range), view[bin][1].max(range)];
+        }
+    }
+    view.iter().map(|reach| reach.map(f64::to_bits)).collect()
 }
 
 /// Takes sweeps one after the other on each device. Returns the numbers of samples.
@@ -28,6 +40,8 @@ fn assert_samples(sweeps: &[Rows<'_>], sampling: &Sampling) -> Vec<usize> {
             assert_eq!((sampled.usable, got.len(), sampled.times), (*usable, samples.len(), None), "{name}, {i}");
             let bits = |points: &[[f64; 3]]| points.iter().map(|p| p.map(f64::to_bits)).collect::<Vec<_>>();
             assert!(bits(&got) == bits(samples), "{name}, {i}");
+            let view: Vec<_> = sampler.view().unwrap().iter().map(|reach| reach.map(f64::to_bits)).collect();
+            assert!(view == wanted_view(points, sampling), "{name}, {i}");
         }
     }
     wanted.iter().map(|(samples, _)| samples.len()).collect()
@@ -65,7 +79,7 @@ fn points_that_say_nothing_are_left_out() {
 #[test]
 fn cells_reach_as_far_as_ranges_may() {
     // The farthest cells that have a key, and borders of cells, to both sides of zero.
-    let sampling = Sampling { range: [0.0, 1_048_575.0], cell_size: 1.0, keypoint_cell_size: None };
+    let sampling = Sampling { range: [0.0, 1_048_575.0], cell_size: 1.0, keypoint_cell_size: None, view: true };
     let far = [1_048_574.999, 1_048_574.0, 1_048_573.999, 524_288.0, 3.0, 2.999_999_999_999_999_6];
     let along = |axis: usize, x: f64| [0, 1, 2].map(|k| if k == axis { x } else { 0.0 });
     let points: Vec<_> =

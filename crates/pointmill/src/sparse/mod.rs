@@ -37,7 +37,7 @@ pub use conv::{
 pub use densify::{Densifier, densify};
 pub use hierarchy::{Hierarchy, PoolParams, Pooler, Stage, StageArray, StageArrays};
 pub use patches::{DevicePatches, Patches};
-pub use pillars::{PillarEncoder, PillarFeatures, PillarParams, PillarPoints, pillar_features};
+pub use pillars::{PillarEncoder, PillarParams, PillarPoints, pillar_features};
 pub use sample::{
     GridOrigin, GridSampleParams, GridSampleReport, GridSampler, Pick, Sampled, SampledArray, SampledArrays,
 };

@@ -8,27 +8,27 @@ use pointmill_kernels::sparse as kernels;
 use pointmill_kernels::sparse::PILLARS_OF_BLOCK;
 use rayon::prelude::*;
 
-pub use pointmill_core::sparse::PillarFeatures;
-
 /// Points that a thread takes at least.
 const POINTS_OF_A_THREAD: usize = 4096;
 /// The most slots of a pillar.
 const MAX_SLOTS: usize = 1 << 20;
+/// The most features of a point: a block of the kernel counts those of 64 pillars in 32 bits.
+const MAX_FEATURES: u32 = 63;
 
 /// Parameters of features of pillars.
 ///
 /// ```
-/// use pointmill::sparse::{PillarFeatures, PillarParams};
+/// use pointmill::sparse::PillarParams;
 /// let params = PillarParams::new([0.32, 0.32, 10.0], [-76.8, -76.8, -3.0]);
-/// assert_eq!(params.features, PillarFeatures::Nine);
+/// assert_eq!(params.features, 9);
 /// assert!(params.validate().is_ok());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PillarParams {
-    /// Which features; default 9.
-    pub features: PillarFeatures,
+    /// Features of a point: 5 more than it has columns, or 6 more, with z less the centre; default 9.
+    pub features: u32,
     /// The edges of a pillar along x, y, z in metres; default 0.16, 0.16, 4.
     pub voxel_size: [f32; 3],
     /// The least corner of the range of the pillars; default 0, -39.68, -3.
@@ -44,14 +44,16 @@ impl Default for PillarParams {
 impl PillarParams {
     /// Nine features of pillars of this size, in a range with this least corner.
     pub const fn new(voxel_size: [f32; 3], origin: [f32; 3]) -> Self {
-        Self { features: PillarFeatures::Nine, voxel_size, origin }
+        Self { features: 9, voxel_size, origin }
     }
 
     /// Checks everything that does not depend on the points.
     ///
     /// # Errors
-    /// A size that is not above 0, or an origin that is not finite.
+    /// Features out of range, a size that is not above 0, or an origin that is not finite.
     pub fn validate(&self) -> Result<()> {
+        let fits = (8..=MAX_FEATURES).contains(&self.features);
+        ensure(fits, Argument::Features, format_args!("8 to {MAX_FEATURES}"), self.features)?;
         let (size, origin) = (format_args!("{:?}", self.voxel_size), format_args!("{:?}", self.origin));
         let positive = self.voxel_size.iter().all(|&size| size > 0.0 && size.is_finite());
         ensure(positive, Argument::VoxelSize, "three finite sizes above 0", size)?;
@@ -138,9 +140,10 @@ impl<'a> PillarPoints<'a> {
     }
 
     fn check(&self, params: &PillarParams, stream: &Stream) -> Result<()> {
-        let columns = params.features.columns();
-        let expected = format_args!("{columns} columns for {} features", params.features);
-        ensure(self.voxels.columns() == columns, Argument::Voxels, expected, self.voxels.columns())?;
+        let (columns, features) = (self.voxels.columns(), params.features as usize);
+        let (least, most) = (features.saturating_sub(6).max(3), features.saturating_sub(5));
+        let expected = format_args!("{least} or {most} columns for {features} features");
+        ensure((least..=most).contains(&columns), Argument::Voxels, expected, columns)?;
         self.voxels.check(Argument::Voxels, stream, &[Dtype::F32])?;
         let expected = "fewer than 2^31 slots";
         ensure(self.voxels.len() < 1 << 31, Argument::Voxels, expected, self.voxels.len())?;
@@ -152,8 +155,9 @@ impl<'a> PillarPoints<'a> {
 /// What a network of pillars sees of their points.
 ///
 /// **Shapes**: see [`PillarPoints`]. The result is `[V, T, F]`: the columns of the point; x, y, z
-/// less the mean of the pillar's points; x, y (with 11 features z too) less the centre of the
-/// pillar. Slots without a point are 0.
+/// less the mean of the pillar's points; x, y less the centre of the pillar, and z too where
+/// features are 6 more than columns. Slots without a point are 0. The `PillarVFE` of OpenPCDet and
+/// the `PillarFeatureNet` of mmdet3d 1.x have 10 features of 4 columns, and 11 of 5.
 ///
 /// **Order and determinism**: as the pillars. Means are added up in `f64` in the order of slots;
 /// differences are of `f64` and rounded once to `f32`. The same bits on every device, in every run
@@ -165,11 +169,11 @@ impl<'a> PillarPoints<'a> {
 /// Parameters out of range, columns that do not fit the features, out of memory, a lost device.
 ///
 /// ```
-/// use pointmill::sparse::{PillarFeatures, PillarParams, PillarPoints, pillar_features};
+/// use pointmill::sparse::{PillarParams, PillarPoints, pillar_features};
 /// use pointmill::Device;
 /// let slots = [[1.0f32, 1.0, 1.0, 0.5, 0.0], [2.0, 1.0, 1.0, 0.5, 0.1]];
 /// let pillars = PillarPoints::new(&slots, 2, &[2], &[0, 0, 0])?;
-/// let params = PillarParams { features: PillarFeatures::Eleven, ..PillarParams::new([4.0; 3], [0.0; 3]) };
+/// let params = PillarParams { features: 11, ..PillarParams::new([4.0; 3], [0.0; 3]) };
 /// let features = pillar_features(pillars, &params, &Device::cpu())?.read(22)?;
 /// assert_eq!(features[5..11], [-0.5, 0.0, 0.0, -1.0, -1.0, -1.0]);
 /// # Ok::<(), pointmill::Error>(())
@@ -231,7 +235,7 @@ impl PillarEncoder {
         pillars.check(&params, &self.stream)?;
         self.stream.check_memory(Argument::Out, "memory of", out.stream())?;
         let streams = [pillars.voxels.stream(), pillars.num_points.stream(), pillars.cells.stream()];
-        let len = pillars.voxels.len() * params.features.width();
+        let len = pillars.voxels.len() * params.features as usize;
         let Self { stream, side, .. } = self;
         side.fill(
             stream,
@@ -253,7 +257,7 @@ impl PillarEncoder {
 fn on_cpu(pillars: &PillarPoints<'_>, params: &PillarParams, out: &mut [f32]) {
     let (voxels, grid) = (pillars.voxels.host::<f32>().unwrap_or_default(), params.grid());
     let [num_points, cells] = [pillars.num_points, pillars.cells].map(|ints| ints.host().unwrap_or_default());
-    let (columns, width, slots) = (params.features.columns(), params.features.width(), pillars.slots);
+    let (columns, width, slots) = (pillars.voxels.columns(), params.features as usize, pillars.slots);
     let rows = out.par_chunks_exact_mut(slots * width).with_min_len(par::grain(POINTS_OF_A_THREAD.div_ceil(slots)));
     rows.enumerate().for_each(|(row, out)| {
         let points = &voxels[row * slots * columns..][..slots * columns];
@@ -281,6 +285,7 @@ impl Staging {
             n: Length::known(rows),
             rows,
             slots: pillars.slots as u32,
+            columns: pillars.voxels.columns() as u32,
             features: params.features,
             grid: params.grid(),
             out: out.pointer(),

@@ -158,19 +158,21 @@ class GridSample:
         """
         _expect(data_dict, "coord", "coord")
         scaled, cells, low = self._cells(data_dict["coord"])
+        # Of zeros the one without a sign.
+        corner = low * np.asarray(self.grid_size, np.float64) + 0.0
         if self.keys is None and "index_valid_keys" not in data_dict:
             data_dict["index_valid_keys"] = list(_KEYS)
         how: dict[str, Any] = {"pick": "first"}
         if self.mode == "train":
             how = {"pick": "random", "seed": np.random.randint(1 << 31) if self.seed is None else self.seed}
-        found = _pointmill.grid_sample(cells.astype(np.float32), 1.0, **how)
+        found = _pointmill.grid_sample(cells, 1.0, **how)
         inverse = found.inverse.astype(np.int64)
         more: dict[str, Any] = {"inverse": inverse} if self.return_inverse else {}
         if self.return_min_coord:
-            more["min_coord"] = low.reshape(1, 3)
-        rows: dict[str, np.ndarray] = {"grid_coord": cells} if self.return_grid_coord else {}
+            more["min_coord"] = corner.reshape(1, 3)
+        rows: dict[str, np.ndarray] = {"grid_coord": cells.astype(np.int64)} if self.return_grid_coord else {}
         if self.return_displacement:
-            rows["displacement"] = scaled - cells - 0.5
+            rows["displacement"] = np.ascontiguousarray(((scaled - low[:, None]) - cells.T - 0.5).T)
             if self.project_displacement:
                 _expect(data_dict, "normal", "normal, which displacements are projected on")
                 rows["displacement"] = np.sum(rows["displacement"] * data_dict["normal"], axis=-1, keepdims=True)
@@ -190,23 +192,27 @@ class GridSample:
         return f"GridSample({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
     def _cells(self, coord: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates in cells from the least one, the cells x, y, z, and the corner of the least one."""
-        coord, size = np.asarray(coord, np.float64), np.asarray(self.grid_size, np.float64)
+        """Coordinates in cells, ``[3, N]``, the cells from the least one as points of float32, ``[N, 3]``, and the least one."""
+        coord, size = np.asarray(coord), np.asarray(self.grid_size, np.float64)
         if coord.ndim != 2 or coord.shape[1] != 3:
             raise ValueError(f"coord: expected an array of shape [N, 3], got shape {list(coord.shape)}")
         if size.shape not in ((), (3,)) or not (np.isfinite(size).all() and (size > 0).all()):
             raise ValueError(f"grid_size: expected one or 3 finite numbers above 0, got {self.grid_size!r}")
-        if not np.isfinite(coord).all():
-            row = int(np.flatnonzero(~np.isfinite(coord).all(1))[0])
-            raise ValueError(f"coord: expected finite coordinates, got {coord[row].tolist()} in row {row}")
-        scaled = coord / size
-        cells = np.floor(scaled)
-        low = cells.min(0) if len(cells) else np.zeros(3)
-        most = (cells - low).max(initial=0)
-        if most >= _MOST_CELLS:
+        # Axis by axis numpy takes a sixth of the time that it takes row by row.
+        scaled = np.array(coord.T, np.float64, order="C")
+        with np.errstate(invalid="ignore", over="ignore"):
+            scaled /= size.reshape(-1, 1)
+            cells = np.floor(scaled)
+            low = cells.min(1) if len(coord) else np.zeros(3)
+            cells -= low[:, None]
+            most = cells.max(initial=0)
+        if not most < _MOST_CELLS:
+            wide = np.asarray(coord, np.float64)
+            odd = np.flatnonzero(~np.isfinite(wide).all(1))
+            if len(odd):
+                raise ValueError(f"coord: expected finite coordinates, got {wide[odd[0]].tolist()} in row {odd[0]}")
             raise ValueError(f"grid_size: expected at most {_MOST_CELLS} cells along each axis, got {most + 1:.0f}")
-        # Of zeros the one without a sign.
-        return scaled - low, (cells - low).astype(np.int64), low * size + 0.0
+        return scaled, np.ascontiguousarray(cells.T, np.float32), low
 
     def _take(self, source: dict, into: dict, taken: np.ndarray, rows: dict, more: dict) -> dict:
         """Writes the rows of points, and what is new, into a dict."""

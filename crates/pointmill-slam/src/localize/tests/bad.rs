@@ -154,4 +154,7 @@ fn what_is_out_of_range_is_named() {
     let twin = Device::twin().stream().unwrap();
     let told = Localizer::new(&twin, grid(&moments(&drive), &Device::cpu()), &default()).unwrap_err().to_string();
     assert!(told.starts_with("grid: expected a map on "), "{told}");
+    let values = twin.upload(&[0.0f32; 3]).unwrap();
+    let told = localizer.push(Rows::on_device(&values, 1, 3).unwrap(), None).unwrap_err().to_string();
+    assert!(told.starts_with("points: expected memory of "), "{told}");
 }

@@ -203,7 +203,7 @@ fn fixes_have_the_same_bits_on_every_device() {
     let moments = moments(&drive);
     let [x, y, _] = truth(&drive, 5).translation();
     let base = truth(&drive, 7) * Pose::from_translation([0.4, 0.0, 0.0]);
-    let run = |device: &Device, method: CovarianceMethod| {
+    let run = |device: &Device, method: CovarianceMethod, lent: bool| {
         let params = LocalizerParams {
             max_points: 200,
             region: Some([x - 1.0, y - 1.0, x + 1.0, y + 1.0]),
@@ -212,16 +212,26 @@ fn fixes_have_the_same_bits_on_every_device() {
             ..LocalizerParams::default()
         };
         let mut localizer = localizer(&moments, &params, device);
-        let first = localizer.push(Rows::from(&scan(&drive, 5)[..]), Some(0.0)).unwrap();
+        // From memory of the device, on another stream than the map.
+        let stream = device.stream().unwrap();
+        let push = |localizer: &mut Localizer, i: usize, seconds: f64| {
+            let points = scan(&drive, i);
+            let values = stream.upload(points.as_flattened()).unwrap();
+            let there = Rows::on_device(&values, points.len(), 3).unwrap();
+            let points = if lent { there } else { Rows::from(&points[..]) };
+            timeless(localizer.push(points, Some(seconds)).unwrap())
+        };
+        let first = push(&mut localizer, 5, 0.0);
         localizer.set_base(Some(base)).unwrap();
-        let second = localizer.push(Rows::from(&scan(&drive, 7)[..]), Some(0.2)).unwrap();
-        [first, second].map(timeless)
+        [first, push(&mut localizer, 7, 0.2)]
     };
     for method in CovarianceMethod::ALL {
-        let one = run(&Device::cpu_with_threads(1).unwrap(), *method);
+        let one = run(&Device::cpu_with_threads(1).unwrap(), *method, false);
         assert!(one[0].registration.is_some() && one[1].registration.is_some());
         for (name, device) in pointmill::internals::testing::devices() {
-            assert!(run(&device, *method) == one, "{name}, {method}");
+            for lent in [false, true] {
+                assert!(run(&device, *method, lent) == one, "{name}, {method}, lent {lent}");
+            }
         }
     }
 }
