@@ -128,7 +128,7 @@ fn pairs_of_sparse_layers() {
             }
             assert_eq!(copied::<i32>(get, "counts"), expected.counts, "{name} {kind}");
             assert_eq!(copied::<u32>(get, "masks")[..rows], expected.masks, "{name} {kind}");
-            assert_eq!(copied::<i32>(get, "pairs"), expected.pairs, "{name} {kind}");
+            assert_eq!(copied::<i32>(get, "lists"), expected.lists, "{name} {kind}");
             pointmill_index_pairs_destroy(ended(pairs));
             pointmill_stream_destroy(ended(stream));
         }

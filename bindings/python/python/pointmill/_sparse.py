@@ -314,6 +314,27 @@ def _index_pairs(
     return pairs.coords, pairs.table, pairs.counts
 
 
+def _pair_lists_fake(coords, shape, batch, kind, kernel, stride, padding, dilation):
+    cells, offsets = coords.shape[0] if kind == "submanifold" else _unknown(), prod(kernel)
+    return _new(coords, (cells, 4)), _new(coords, (2, offsets, coords.shape[0])), _new(coords, (offsets,))
+
+
+@_operator(_pair_lists_fake)
+def _pair_lists(
+    coords: Tensor,
+    shape: Sequence[int],
+    batch: int,
+    kind: str,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> tuple[Tensor, Tensor, Tensor]:
+    how: dict[str, Any] = {"kind": kind, "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+    found = _pointmill.index_pairs(coords, shape, batch, lists=True, **how)
+    return found.coords, found.lists, found.counts
+
+
 def index_pairs(
     coords: Tensor,
     shape: Sequence[int],

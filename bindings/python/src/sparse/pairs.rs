@@ -74,7 +74,7 @@ impl Job {
 /// masks : bool
 ///     Whether to make ``masks``.
 /// lists : bool
-///     Whether to make ``pairs``, the list of each offset.
+///     Whether to make ``lists``, the pairs of each offset.
 /// padded : bool
 ///     Whether a strided or transposed layer has `capacity` outputs, with -1 behind those that are, so that a GPU is never waited for. Then cells outside of the shape and repeated ones are no error on a GPU.
 ///

@@ -41,7 +41,7 @@ pub struct pointmill_conv_params {
     pub capacity: u32,
     /// Whether masks are an output; default 0.
     pub masks: u32,
-    /// Whether pairs are an output, the list of each offset; default 0.
+    /// Whether lists are an output, the pairs of each offset; default 0.
     pub lists: u32,
 }
 structs!(pointmill_conv_params);
@@ -160,7 +160,7 @@ pub extern "C" fn pointmill_index_pairs_run(
 }
 
 /// An array of the last call, of N outputs at most and K offsets: "cells" [N, 4], "table" [K, N] and
-/// "counts" [K] of i32; "masks" [N, words] of u32; "pairs" [2, K, V] of i32; "num_cells" [2] of u32,
+/// "counts" [K] of i32; "masks" [N, words] of u32; "lists" [2, K, V] of i32; "num_cells" [2] of u32,
 /// outputs and those that there was no room for.
 #[unsafe(no_mangle)]
 pub extern "C" fn pointmill_index_pairs_array(

@@ -86,21 +86,17 @@ def get_indice_pairs(
         raise ValueError(f"out_padding: expected 0, got {out_padding} (pointmill.sparse.index_pairs has layers with given outputs)")
     if transpose and any(step != 1 for step in spread):
         raise ValueError(f"dilation: expected 1 for a transposed layer, got {dilation}")
-    kind: Any = "submanifold" if subm else "transposed" if transpose else "strided"
-    free: dict[str, Any] = {} if subm else {"stride": steps, "padding": along(padding, "padding", 0)}
-    coords = torch.cat([indices[:, :1], indices.new_zeros(indices.shape[0], missing), indices[:, 1:]], 1)
+    kind = "submanifold" if subm else "transposed" if transpose else "strided"
+    pads = [0] * 3 if subm else along(padding, "padding", 0)
+    coords = indices
+    if missing:
+        coords = torch.cat([indices[:, :1], indices.new_zeros(indices.shape[0], missing), indices[:, 1:]], 1)
     shape = along(spatial_shape, "spatial_shape", 1)
     try:
-        out_indices, table, counts = _sparse.index_pairs(
-            coords, shape, batch_size, kind=kind, kernel=kernel, dilation=spread, **free
+        outputs, pairs, counts = _sparse._pair_lists(
+            {"coords": coords}, shape, int(batch_size), kind, kernel, [1] * 3 if subm else steps, pads, spread
         )
     except ValueError as error:
         name, _, what = str(error).partition(":")
         raise ValueError(f"{_NAMES.get(name, name)}:{what}") from None
-    offset, output = (table >= 0).nonzero(as_tuple=True)
-    # Pairs lie offset after offset: the place of each is its number among those of its offset.
-    place = torch.arange(len(offset), device=offset.device) - (counts.cumsum(0) - counts)[offset]
-    pairs = table.new_full((2, table.shape[0], indices.shape[0]), -1)
-    pairs[0, offset, place] = table[offset, output]
-    pairs[1, offset, place] = output.int()
-    return torch.cat([out_indices[:, :1], out_indices[:, 1 + missing :]], 1), pairs, counts
+    return torch.cat([outputs[:, :1], outputs[:, 1 + missing :]], 1) if missing else outputs, pairs, counts

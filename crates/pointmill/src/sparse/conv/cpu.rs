@@ -108,7 +108,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
     counts.fill(0);
     let all = job.offsets as usize * job.inputs.len();
     if job.lists {
-        values(&mut out.pairs)[..2 * all].fill(-1);
+        values(&mut out.lists)[..2 * all].fill(-1);
     }
     if rows == 0 {
         return Ok(());
@@ -121,7 +121,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
         submanifold(job, &inputs, table, rows, counts);
     }
     if job.lists && all > 0 {
-        let (from, to) = values(&mut out.pairs)[..2 * all].split_at_mut(all);
+        let (from, to) = values(&mut out.lists)[..2 * all].split_at_mut(all);
         let lists = from.par_chunks_exact_mut(job.inputs.len()).zip(to.par_chunks_exact_mut(job.inputs.len()));
         lists.zip(table.par_chunks_exact(rows)).with_min_len(par::grain(1)).for_each(|((from, to), line)| {
             let pairs = line.iter().enumerate().filter(|&(_, &input)| input >= 0);

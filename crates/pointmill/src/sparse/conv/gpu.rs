@@ -91,9 +91,9 @@ impl Workspace {
     }
 
     /// Queues listing the pairs of each offset.
-    fn list(&mut self, job: &Job<'_>, out: &ConvPairs, rows: u32) -> Result<()> {
+    fn list(&mut self, job: &Job<'_>, out: &mut ConvPairs, rows: u32) -> Result<()> {
         let (offsets, inputs) = (job.offsets, job.inputs.len() as u32);
-        out.pairs.fill_words(NONE, 2 * offsets as usize * inputs as usize)?;
+        out.lists.fill_words(NONE, 2 * offsets as usize * inputs as usize)?;
         let places = offsets as usize * rows as usize;
         ensure(places < 1 << 30, Argument::Coords, "fewer than 2^30 outputs times offsets for lists", places)?;
         let tiles = (places as u32).div_ceil(PAIR_TILE);
@@ -110,7 +110,7 @@ impl Workspace {
             counts: out.counts.pointer().cast_const().cast(),
             tiles: Tiles { words: self.tiles.pointer() },
             inputs,
-            pairs: out.pairs.pointer().cast(),
+            pairs: out.lists.pointer().cast(),
         };
         // SAFETY: there is room for as many pairs of an offset as there are inputs.
         unsafe { self.stream.launch::<kernels::PairLists>(tiles, args) }

@@ -38,7 +38,7 @@ outputs! {
         Masks = masks: u32 [cells, words] if words else 0,
         /// For each offset the rows of inputs and those of outputs of its pairs, by output, and -1 behind
         /// them; empty unless asked for.
-        Pairs = pairs: i32 [sides, offsets, inputs] if sides,
+        Lists = lists: i32 [sides, offsets, inputs] if sides,
     }
     words {
         /// How many outputs there are, and how many were dropped.

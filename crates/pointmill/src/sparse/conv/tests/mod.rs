@@ -102,19 +102,19 @@ impl Case {
             }
         }
         let sides = if self.params.lists { 2 } else { 0 };
-        let mut pairs = vec![-1; sides * offsets.len() * self.cells.len()];
+        let mut lists = vec![-1; sides * offsets.len() * self.cells.len()];
         if sides > 0 {
             for k in 0..offsets.len() {
                 let of_offset = (0..kept).filter(|&row| table[k * kept + row] >= 0);
                 for (i, row) in of_offset.enumerate() {
-                    pairs[k * self.cells.len() + i] = table[k * kept + row];
-                    pairs[(offsets.len() + k) * self.cells.len() + i] = row as i32;
+                    lists[k * self.cells.len() + i] = table[k * kept + row];
+                    lists[(offsets.len() + k) * self.cells.len() + i] = row as i32;
                 }
             }
         }
         let report = ConvReport { cells: kept, dropped, pairs: counts.iter().map(|&count| count as usize).sum() };
         let sizes = ConvSizes { cells: kept, offsets: offsets.len(), words, inputs: self.cells.len(), sides };
-        ConvArrays { cells: cells.concat(), table, counts, masks, pairs, report, sizes }
+        ConvArrays { cells: cells.concat(), table, counts, masks, lists, report, sizes }
     }
 
     /// Compares all devices with the plain program, with memory that was used before and with a
