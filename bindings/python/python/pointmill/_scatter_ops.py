@@ -134,6 +134,9 @@ class _Scatter(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad, _):
         index, aux = ctx.saved_tensors
+        if not torch.is_grad_enabled() and not _is_batched(grad) and _eager(grad):
+            # Nobody takes derivatives of the gradient.
+            return spread_now(grad, index, aux, ctx.reduce, ctx.length), None, None, None, None, None
         # torch.autograd.grad with is_grads_batched=True knows operators alone.
         function = _gradient_op if _is_batched(grad) else _Gradient.apply
         return function(grad, index, aux, ctx.reduce, ctx.length), None, None, None, None, None

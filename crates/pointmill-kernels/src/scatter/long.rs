@@ -6,18 +6,44 @@ use super::*;
 pub const PART: u32 = 8;
 /// Threads a block.
 const THREADS: u32 = 256;
+/// Values of a column that are loaded at once, one by each group of threads.
+const SLOTS: u32 = THREADS / PART;
 /// Values that each thread loads of a tile.
-const LOADS: usize = 16;
+const LOADS: usize = 12;
 /// Values of a column that a tile holds.
-const TILE: u32 = THREADS / PART * LOADS as u32;
+const TILE: u32 = SLOTS * LOADS as u32;
+/// Words between the columns of a tile: their quads meet neighbouring banks.
+const COLUMN: u32 = TILE + 4;
+/// Words of a tile of one word a value.
+const WORDS: u32 = COLUMN * PART;
 /// Values that are added without a look at the end.
 const RUN: usize = 16;
+
+/// A part of a long row, and what a thread does there.
+#[derive(Clone, Copy)]
+struct Part {
+    row: u32,
+    column: u32,
+    /// Whether there is such a column. One that is not there loads the first one, which nobody takes.
+    is_there: bool,
+    start: u32,
+    end: u32,
+    slot: u32,
+    lane_column: u32,
+}
+
+impl Part {
+    #[inline(always)]
+    fn place(&self, tile: u32, j: usize) -> u32 {
+        self.start + tile * TILE + j as u32 * SLOTS + self.slot
+    }
+}
 
 impl<T: Stored> ReduceArgs<T> {
     /// # Safety
     /// Inside a launch of blocks with room for two tiles.
     #[inline(always)]
-    unsafe fn all_long<const PICKS: bool>(&self) {
+    unsafe fn all_long(&self) {
         let parts = self.columns.div_ceil(PART);
         let (slot, lane_column) = (thread_index() / PART, thread_index() % PART);
         // SAFETY: the rows in the list are there, and so are their values.
@@ -29,80 +55,136 @@ impl<T: Stored> ReduceArgs<T> {
                 let row = *self.long.add((item / parts as u64) as usize);
                 let column = (item % parts as u64) as u32 * PART + lane_column;
                 let (start, end) = (*self.splits.add(row as usize), *self.splits.add(row as usize + 1));
-                let is_there = column < self.columns;
-                // Columns that are not there load the first one, which nobody adds.
-                let column_of = if is_there { column } else { 0 } as usize;
-                let place = |tile: u32, j: usize| start + tile * TILE + j as u32 * (THREADS / PART) + slot;
-                let load = |value: u32| *self.values.add(value as usize * self.columns as usize + column_of);
-                let (mut value, mut from) = (T::Wide::ZERO, NONE);
-                let tiles = (end - start).div_ceil(TILE);
-                // The values of a tile and the places of the next are on their way while the one
-                // before is added.
-                let mut places = [0; LOADS];
-                let mut values = [T::narrow(T::Wide::ZERO); LOADS];
-                for j in 0..LOADS {
-                    let k = place(0, j);
-                    values[j] = if k < end { load(self.value(k)) } else { values[j] };
+                let part = Part { row, column, is_there: column < self.columns, start, end, slot, lane_column };
+                if self.how.picks() {
+                    self.pick(&part);
+                } else {
+                    self.add(&part);
                 }
-                for j in 0..LOADS {
-                    let k = place(1, j);
-                    places[j] = if k < end { self.value(k) } else { 0 };
-                }
-                let mut tile = 0;
-                while tile < tiles {
-                    let shared = Shared::at(tile % 2 * (TILE * PART * T::WORDS));
-                    for j in 0..LOADS {
-                        let i = (j as u32 * (THREADS / PART) + slot) * PART + lane_column;
-                        put::<T>(shared, i, values[j].widen());
-                    }
-                    sync_block();
-                    for j in 0..LOADS {
-                        values[j] = if place(tile + 1, j) < end { load(places[j]) } else { values[j] };
-                    }
-                    for j in 0..LOADS {
-                        let k = place(tile + 2, j);
-                        places[j] = if k < end { self.value(k) } else { 0 };
-                    }
-                    if thread_index() < PART {
-                        let left = end - start - tile * TILE;
-                        let count = if left < TILE { left } else { TILE };
-                        let mut i = 0;
-                        while i + (RUN as u32) <= count {
-                            let mut run = [T::Wide::ZERO; RUN];
-                            for x in 0..RUN {
-                                run[x] = taken::<T>(shared, (i + x as u32) * PART + lane_column);
-                            }
-                            for x in 0..RUN {
-                                self.fold::<PICKS>(run[x], start + tile * TILE + i + x as u32, &mut value, &mut from);
-                            }
-                            i += RUN as u32;
-                        }
-                        while i < count {
-                            let next = taken::<T>(shared, i * PART + lane_column);
-                            self.fold::<PICKS>(next, start + tile * TILE + i, &mut value, &mut from);
-                            i += 1;
-                        }
-                    }
-                    tile += 1;
-                }
-                if (thread_index() < PART) & is_there {
-                    self.write((row, column), [value], [from], (start, end));
-                }
-                // The first tile of the next item goes where the last one may still be added.
+                // What comes next goes where this may still be read.
                 sync_block();
                 item += grid_size() as u64;
             }
         }
     }
 
+    /// # Safety
+    /// There is such a value.
     #[inline(always)]
-    fn fold<const PICKS: bool>(&self, next: T::Wide, place: u32, value: &mut T::Wide, from: &mut u32) {
-        if PICKS {
-            let takes = self.how.takes(next, *value, *from);
-            *value = if takes { next } else { *value };
-            *from = if takes { place } else { *from };
-        } else {
-            *value = value.plus(next);
+    unsafe fn load(&self, part: &Part, value: u32) -> T {
+        let column = if part.is_there { part.column } else { 0 };
+        // SAFETY: the caller's promise.
+        unsafe { *self.values.add(value as usize * self.columns as usize + column as usize) }
+    }
+
+    /// Adds the values in order. Those of a tile and the places of the next are on their way while
+    /// the tile before is added.
+    ///
+    /// # Safety
+    /// There is such a part, and room for two tiles.
+    #[inline(always)]
+    unsafe fn add(&self, part: &Part) {
+        let Part { start, end, .. } = *part;
+        let mut places = [0; LOADS];
+        let mut values = [T::narrow(T::Wide::ZERO); LOADS];
+        // SAFETY: places below the end of the row are in its list.
+        unsafe {
+            for j in 0..LOADS {
+                let k = part.place(0, j);
+                values[j] = if k < end { self.load(part, self.value(k)) } else { values[j] };
+            }
+            for j in 0..LOADS {
+                let k = part.place(1, j);
+                places[j] = if k < end { self.value(k) } else { 0 };
+            }
+            let mut sum = T::Wide::ZERO;
+            let (mut tile, tiles) = (0, (end - start).div_ceil(TILE));
+            while tile < tiles {
+                let shared = Shared::at(tile % 2 * (WORDS * T::WORDS));
+                for j in 0..LOADS {
+                    put::<T>(shared, part.lane_column * COLUMN + j as u32 * SLOTS + part.slot, values[j].widen());
+                }
+                sync_block();
+                for j in 0..LOADS {
+                    values[j] = if part.place(tile + 1, j) < end { self.load(part, places[j]) } else { values[j] };
+                }
+                for j in 0..LOADS {
+                    let k = part.place(tile + 2, j);
+                    places[j] = if k < end { self.value(k) } else { 0 };
+                }
+                if thread_index() < PART {
+                    let left = end - start - tile * TILE;
+                    let count = if left < TILE { left } else { TILE };
+                    let column = part.lane_column * COLUMN;
+                    let mut i = 0;
+                    // The next run is read while one is added; behind the last one lies room.
+                    let mut next = run::<T>(shared, column);
+                    while i + (RUN as u32) <= count {
+                        let own = next;
+                        next = run::<T>(shared, column + (i + RUN as u32) % TILE);
+                        for x in 0..RUN {
+                            sum = sum.plus(own[x]);
+                        }
+                        i += RUN as u32;
+                    }
+                    for x in 0..RUN {
+                        sum = if i + (x as u32) < count { sum.plus(next[x]) } else { sum };
+                    }
+                }
+                tile += 1;
+            }
+            if (thread_index() < PART) & part.is_there {
+                self.write((part.row, part.column), [sum], [NONE], (start, end));
+            }
+        }
+    }
+
+    /// Finds the best value: each thread that of some places, then the first columns' threads the
+    /// best of these, of equal ones the first.
+    ///
+    /// # Safety
+    /// As [`Self::add`].
+    #[inline(always)]
+    unsafe fn pick(&self, part: &Part) {
+        let Part { start, end, .. } = *part;
+        let (bests, froms) = (Shared::at(0), Shared::at(THREADS * T::WORDS));
+        let (mut best, mut from) = (T::Wide::ZERO, NONE);
+        // SAFETY: places below the end of the row are in its list.
+        unsafe {
+            let mut tile = 0;
+            while start + tile * TILE < end {
+                let mut values = [T::narrow(T::Wide::ZERO); LOADS];
+                for j in 0..LOADS {
+                    let k = part.place(tile, j);
+                    values[j] = if k < end { self.load(part, self.value(k)) } else { values[j] };
+                }
+                for j in 0..LOADS {
+                    let k = part.place(tile, j);
+                    let takes = (k < end) & self.how.takes(values[j].widen(), best, from);
+                    best = if takes { values[j].widen() } else { best };
+                    from = if takes { k } else { from };
+                }
+                tile += 1;
+            }
+            let bits = T::bits(best);
+            bests.set(thread_index(), bits as u32);
+            if T::WORDS == 2 {
+                bests.set(THREADS + thread_index(), (bits >> 32) as u32);
+            }
+            froms.set(thread_index(), from);
+            sync_block();
+            if (thread_index() < PART) & part.is_there {
+                for slot in 1..SLOTS {
+                    let at = slot * PART + part.lane_column;
+                    let high = if T::WORDS == 2 { bests.get(THREADS + at) } else { 0 };
+                    let (other, place) = (T::of_bits(bests.get(at) as u64 | (high as u64) << 32), froms.get(at));
+                    let first = (other == best) & (place < from);
+                    let takes = (place != NONE) & (first | self.how.takes(other, best, from));
+                    best = if takes { other } else { best };
+                    from = if takes { place } else { from };
+                }
+                self.write((part.row, part.column), [best], [from], (start, end));
+            }
         }
     }
 }
@@ -114,15 +196,23 @@ fn put<T: Stored>(tile: Shared, i: u32, value: T::Wide) {
     tile.set(i, bits as u32);
     if T::WORDS == 2 {
         // Halves apart: neighbouring lanes meet neighbouring banks.
-        tile.set(TILE * PART + i, (bits >> 32) as u32);
+        tile.set(WORDS + i, (bits >> 32) as u32);
     }
 }
 
-/// The value in place `i` of a tile.
+/// The values of a tile from place `i` on, a multiple of four.
 #[inline(always)]
-fn taken<T: Stored>(tile: Shared, i: u32) -> T::Wide {
-    let high = if T::WORDS == 2 { tile.get(TILE * PART + i) } else { 0 };
-    T::of_bits(tile.get(i) as u64 | (high as u64) << 32)
+fn run<T: Stored>(tile: Shared, i: u32) -> [T::Wide; RUN] {
+    let mut values = [T::Wide::ZERO; RUN];
+    for q in 0..RUN / 4 {
+        let at = i + 4 * q as u32;
+        let low = tile.get_x4(at);
+        let high = if T::WORDS == 2 { tile.get_x4(WORDS + at) } else { [0; 4] };
+        for x in 0..4 {
+            values[4 * q + x] = T::of_bits(low[x] as u64 | (high[x] as u64) << 32);
+        }
+    }
+    values
 }
 
 macro_rules! reduces_long {
@@ -130,10 +220,8 @@ macro_rules! reduces_long {
         kernel! {
             /// Reduces the values of each row that is long. A block takes a part of a row, and then
             /// another one.
-            $Name = $symbol, block THREADS, shared 2 * TILE * PART * <$Type as Stored>::WORDS, cooperative true,
-            fn(a: ReduceArgs<$Type>) {
-                if a.how.picks() { a.all_long::<true>() } else { a.all_long::<false>() }
-            }
+            $Name = $symbol, block THREADS, shared 2 * WORDS * <$Type as Stored>::WORDS, cooperative true,
+            fn(a: ReduceArgs<$Type>) { a.all_long() }
         }
     )+};
 }

@@ -134,12 +134,11 @@ impl<T: Stored> ReduceArgs<T> {
     /// Inside a launch with a thread for each group of columns of each row.
     #[inline(always)]
     unsafe fn all<const V: usize>(&self) {
-        let groups = self.columns / V as u32;
-        let e = block_index() as u64 * BLOCK as u64 + thread_index() as u64;
+        let (row, group) = row_and_group(self.columns / V as u32);
+        let column = group * V as u32;
         // SAFETY: the launcher's promise.
         unsafe {
-            if e < self.rows.get() as u64 * groups as u64 {
-                let (row, column) = ((e / groups as u64) as u32, (e % groups as u64) as u32 * V as u32);
+            if row < self.rows.get() {
                 if self.how.picks() {
                     self.reduce::<V, true>(row, column);
                 } else {

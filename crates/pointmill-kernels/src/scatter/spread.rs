@@ -34,12 +34,11 @@ impl<T: Stored> SpreadArgs<T> {
     /// Inside a launch with a thread for each group of columns of each value.
     #[inline(always)]
     unsafe fn all<const V: usize>(&self) {
-        let groups = self.columns / V as u32;
-        let e = block_index() as u64 * BLOCK as u64 + thread_index() as u64;
-        if e >= self.n as u64 * groups as u64 {
+        let (i, group) = row_and_group(self.columns / V as u32);
+        if i >= self.n {
             return;
         }
-        let (i, column) = ((e / groups as u64) as usize, (e % groups as u64) as usize * V);
+        let (i, column) = (i as usize, group as usize * V);
         let zero = T::narrow(T::Wide::ZERO);
         // SAFETY: there is such a value; a row is looked at if it is one.
         unsafe {

@@ -180,6 +180,18 @@ pub fn warp_sum_u64(mut value: u64) -> u64 {
 
 /// The least number of all lanes, in every lane.
 #[inline(always)]
+pub fn warp_least(mut least: u32) -> u32 {
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        let other = shuffle(least, lane() ^ distance);
+        least = if other < least { other } else { least };
+        distance /= 2;
+    }
+    least
+}
+
+/// The least number of all lanes, in every lane.
+#[inline(always)]
 pub fn warp_least_u64(mut least: u64) -> u64 {
     let mut distance = WARP / 2;
     while distance > 0 {

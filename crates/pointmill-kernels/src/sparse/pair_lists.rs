@@ -39,12 +39,18 @@ kernel! {
         let tile = take_tile(a.tiles, shared);
         let entry = |i: u32| if i < n { *a.table.add(i as usize) } else { NONE };
         let ranks = rank_tile::<ITEMS>(a.tiles, tile, shared, |i| entry(i) != NONE);
+        // Pairs of the offsets before the tile's first one come first.
+        let (of_tile, mut before) = (tile * PAIR_TILE / a.rows, 0);
+        let mut other = 0;
+        while other < of_tile {
+            before += *a.counts.add(other as usize);
+            other += 1;
+        }
         for j in 0..ITEMS {
             if ranks.flagged[j] {
                 let i = ranks.start + j as u32 * WARP;
                 let (k, output) = (i / a.rows, i % a.rows);
-                // Pairs of the offsets before come first.
-                let (mut first, mut other) = (0, 0);
+                let (mut first, mut other) = (before, of_tile);
                 while other < k {
                     first += *a.counts.add(other as usize);
                     other += 1;

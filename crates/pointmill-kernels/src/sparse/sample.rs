@@ -126,19 +126,20 @@ pub struct CornerArgs {
 
 kernel! {
     /// Finds the least coordinates of finite points. One thread a point.
-    Corner = "sparse_corner", block BLOCK, shared 0, cooperative false,
+    Corner = "sparse_corner", block BLOCK, shared 0, cooperative true,
     fn(a: CornerArgs) {
         let i = global_index();
-        if i >= a.input.n {
-            return;
+        let mut bits = [u32::MAX; 3];
+        if i < a.input.n {
+            let p = a.input.point(i);
+            if is_finite(p) {
+                bits = [ordered_bits(p[0]), ordered_bits(p[1]), ordered_bits(p[2])];
+            }
         }
-        let p = a.input.point(i);
-        if is_finite(p) {
-            for k in 0..3 {
-                let (least, bits) = (a.corner.add(k), ordered_bits(p[k]));
-                if bits < load_relaxed(least) {
-                    atomic_min(least, bits);
-                }
+        for k in 0..3 {
+            let (least, of_warp) = (a.corner.add(k), warp_least(bits[k]));
+            if (lane() == 0) & (of_warp < load_relaxed(least)) {
+                atomic_min(least, of_warp);
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use super::ConvPairs;
 use super::input::Job;
-use crate::{Argument, Result, ensure};
 use crate::device::{Buffer, Stream, workspace};
 use crate::prim::{Pairs as Sorted, Sorter, passes_for};
 use crate::seed::seed;
+use crate::{Argument, Result, ensure};
 use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::Length;
 use pointmill_kernels::prim::scan::Tiles;
