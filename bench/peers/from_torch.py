@@ -10,6 +10,7 @@ in random turns. Values are compared before. Needs torch with CUDA.
 """
 
 import argparse
+import hashlib
 import random
 import statistics
 import time
@@ -184,6 +185,44 @@ def main():
         best = min(times, key=lambda package: statistics.median(times[package]), default=None)
         peer = "|" if best is None else f"{best} {statistics.median(times[best]):.3f} | {p90(times[best]):.3f}"
         print(f"| {name} | {statistics.median(ours):.3f} | {p90(ours):.3f} | {queued(calls['pointmill']):.0f} | {copies(calls['pointmill'])} | {peer} |", flush=True)
+    if not given.only:
+        detector(clouds, 100)
+
+
+def detector(c, sweeps, rounds=5):
+    """A voxel detector's step without its network: voxels and their means, seven rulebooks, NMS of ten classes."""
+    torch.manual_seed(1)
+    clouds = [c.points[torch.randperm(len(c.points), device="cuda")[: 235_000]] for _ in range(sweeps)]
+    classes = torch.arange(4000, device="cuda") % 10
+    found, scores = c.boxes[:4000], c.scores[:4000]
+
+    def step(points):
+        voxels = pointmill.voxelize(points, voxel_size=VOXEL, point_cloud_range=[*LOW, *(LOW + VOXEL * CELLS)], max_num_points=None, mean="float32")
+        rows = torch.nn.functional.pad(voxels.coords, (1, 0))
+        kept, shape, books = rows, c.shape, []
+        for layer in range(4):
+            books.append(sparse.index_pairs(kept, shape))
+            if layer < 3:
+                books.append(sparse.index_pairs(kept, shape, kind="strided", kernel=3, stride=2, padding=1))
+                kept, shape = books[-1].coords, list(books[-1].shape)
+        return [voxels.means, *(book.table for book in books), boxes.nms(found, scores, 0.2, class_ids=classes)]
+
+    hashes, times = set(), []
+    for turn in range(rounds):
+        digest = hashlib.sha256()
+        torch.cuda.reset_peak_memory_stats()
+        for points in clouds:
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            results = step(points)
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - start) * 1e3)
+            if points is clouds[0] or points is clouds[-1]:
+                for one in results:
+                    digest.update(one.cpu().numpy().tobytes())
+        hashes.add(digest.hexdigest())
+    peak = torch.cuda.max_memory_allocated() >> 20
+    print(f"\nA detector's step, {sweeps} sweeps, {rounds} runs: {statistics.median(times):.3f} ms, p90 {p90(times):.3f}; torch peak {peak} MiB; {len(hashes)} result")
 
 
 def p90(times):

@@ -442,6 +442,21 @@ def front_end():
         sizes = np.column_stack([rng.uniform(-30, 30, (500, 3)), rng.uniform(1, 5, (500, 3)), rng.uniform(-3, 3, 500)])
         return [sizes.astype(np.float32), rng.uniform(0, 1, 500).astype(np.float32)]
 
+    def values(seed):
+        rng = np.random.default_rng(seed)
+        rows = np.where(rng.random(4000) < 0.2, 7, rng.integers(-1, 900, 4000))
+        splits = np.sort(np.append(rng.integers(0, 4001, 899), [0, 4000]))
+        return [rng.standard_normal((4000, 8)).astype(np.float32), rows, splits]
+
+    def pillars(seed):
+        rng = np.random.default_rng(seed)
+        cells = np.column_stack([np.zeros(2000, np.int64), rng.integers(0, 400, (2000, 3))])
+        return [rng.uniform(-9, 9, (2000, 20, 4)).astype(np.float32), rng.integers(0, 21, 2000), cells]
+
+    def pooling(seed):
+        points, (sizes, _) = cloud(seed=seed), boxes(seed)
+        return [sizes[:40], points[:, :3].copy(), points]
+
     def pooled(cells):
         (codes, order, inverse), stages = pt.pool_hierarchy(
             cells, items=1, depth=6, capacities=[8000, 6000, 500, 100]
@@ -456,6 +471,11 @@ def front_end():
         "strided": (lambda seed: [coords(cells_of(seed))], lambda c: pt.index_pairs(c, **frame, **strided)),
         "nms": (boxes, lambda b, s: pt.nms(b, s, 0.2, padded=True, post_max=83)),
         "boxes_iou": (boxes, lambda b, s: [pt.boxes_iou(b, b)]),
+        "voxelize": (lambda seed: [cloud(seed=seed)], lambda p: pt.voxelize(p, **GRID, max_voxels=30_000, padded=True)),
+        "pillar_features": (pillars, lambda *given: [pt.pillar_features(*given, features=10)]),
+        "roi_aware_pool3d": (pooling, lambda *given: [pt.roi_aware_pool3d(*given, 7)]),
+        "scatter": (values, lambda v, row, _: [pt.scatter(v, row, 900, reduce=how) for how in ("sum", "mean", "min", "max")]),
+        "segment_csr": (values, lambda v, _, splits: [pt.segment_csr(v, splits, reduce=how) for how in ("mean", "max")]),
         "densify": (
             lambda seed: [cloud(seed=seed), cloud(seed=seed + 9)],
             lambda a, b: [pt.densify([a, b], torch.eye(4).repeat(2, 1, 1), torch.tensor([0.0, 0.5]))],
@@ -504,6 +524,36 @@ def test_graphs_of_the_front_end(name):
         torch.cuda.synchronize()
         for one, other in zip(result, call(*map(torch.from_numpy, given)), strict=True):
             assert_bits(bits(one), other.numpy(), name)
+
+
+def test_one_graph_of_the_front_end():
+    """All of them in one graph, replayed 1,000 times with two inputs in turns."""
+    calls = front_end()
+    given = {name: [gpu(*make(seed)) for seed in (1, 2)] for name, (make, _) in calls.items()}
+    given = {name: [one if isinstance(one, (list, tuple)) else [one] for one in both] for name, both in given.items()}
+    tensors = {name: [tensor.clone() for tensor in both[0]] for name, both in given.items()}
+
+    def step():
+        return {name: call(*tensors[name]) for name, (_, call) in calls.items()}
+
+    want = [{name: [t.clone() for t in call(*given[name][turn])] for name, (_, call) in calls.items()} for turn in (0, 1)]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        step()
+        side.synchronize()
+        with torch.cuda.graph(graph, stream=side):
+            made = step()
+    for turn in range(1000):
+        for name, own in tensors.items():
+            for tensor, one in zip(own, given[name][turn % 2], strict=True):
+                tensor.copy_(one)
+        graph.replay()
+        torch.cuda.synchronize()
+        for name, results in made.items():
+            for one, other in zip(results, want[turn % 2][name], strict=True):
+                assert torch.equal(one.view(torch.uint8), other.view(torch.uint8)), (name, turn)
 
 
 def test_icp_is_that_of_the_cpu():

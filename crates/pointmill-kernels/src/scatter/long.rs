@@ -1,6 +1,9 @@
 //! Rows of many values: each part of a row by a block.
 
-use super::*;
+use super::reduce::ReduceArgs;
+use super::values::{Bf16, F16, Stored};
+use crate::simt::*;
+use pointmill_core::reduction::{NONE, Number};
 
 /// Columns of a part.
 pub const PART: u32 = 8;

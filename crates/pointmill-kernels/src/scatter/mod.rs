@@ -8,41 +8,20 @@
 //!
 #![doc = include_str!("README.md")]
 
-use crate::prim::{BLOCK, Length};
-use crate::simt::*;
-use pointmill_core::reduction::{NONE, Number, Reduction};
-
+mod groups;
 mod long;
 mod reduce;
 mod rows;
 mod spread;
 mod values;
 
-pub use long::*;
-pub use reduce::*;
+pub use long::{PART, ReduceLongBf16, ReduceLongF16, ReduceLongF32, ReduceLongF64, ReduceLongI64};
+pub use reduce::{LONG, ReduceArgs, ReduceBf16, ReduceF16, ReduceF32, ReduceF64, ReduceI64};
 pub use rows::{
     Keys, KeysArgs, RowNumbers, RowOfEach, RowOfEachArgs, Splits, SplitsArgs, SplitsOfKeys, SplitsOfKeysArgs,
 };
-pub use spread::*;
+pub use spread::{SpreadArgs, SpreadBf16, SpreadF16, SpreadF32, SpreadF64, SpreadI64};
 pub use values::{Bf16, F16, Stored};
-
-/// The row of this thread and its group of columns, where each row has so many groups. The division
-/// of 64 bits is of the block: it takes long.
-#[inline(always)]
-fn row_and_group(groups: u32) -> (u32, u32) {
-    let first = block_index() as u64 * BLOCK as u64;
-    let (row, rest) = if first <= u32::MAX as u64 {
-        (first as u32 / groups, first as u32 % groups)
-    } else {
-        ((first / groups as u64) as u32, (first % groups as u64) as u32)
-    };
-    let at = rest as u64 + thread_index() as u64;
-    if at <= u32::MAX as u64 {
-        (row + at as u32 / groups, at as u32 % groups)
-    } else {
-        (row + (at / groups as u64) as u32, (at % groups as u64) as u32)
-    }
-}
 
 /// The kernels of this module.
 pub const KERNELS: &[crate::Properties] = properties![

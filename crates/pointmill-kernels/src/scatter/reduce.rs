@@ -1,7 +1,10 @@
 //! Rows of few values: each group of columns by a thread.
 
-use super::values::{load, store};
-use super::*;
+use super::groups::row_and_group;
+use super::values::{Bf16, F16, Stored, load, store};
+use crate::prim::{BLOCK, Length};
+use crate::simt::*;
+use pointmill_core::reduction::{NONE, Number, Reduction};
 
 /// Rows of more values are left to a block.
 pub const LONG: u32 = 128;

@@ -1,6 +1,7 @@
 //! Which values a row has.
 
-use super::*;
+use crate::prim::BLOCK;
+use crate::simt::*;
 
 /// Row numbers as a caller has them.
 #[repr(C)]

@@ -1,7 +1,11 @@
 //! The gradient of the values from that of the rows.
 
-use super::values::{load, store};
-use super::*;
+use super::groups::row_and_group;
+use super::rows::RowNumbers;
+use super::values::{Bf16, F16, Stored, load, store};
+use crate::prim::BLOCK;
+use crate::simt::*;
+use pointmill_core::reduction::{Number, Reduction};
 
 /// Arguments of [`SpreadF32`] and its kin.
 #[repr(C)]

@@ -1,8 +1,9 @@
 //! Values of any type: read widened, written rounded once, one or several at a time.
 
-use super::*;
+use crate::simt::*;
 use core::mem::MaybeUninit;
 use pointmill_core::ElementType;
+use pointmill_core::reduction::Number;
 
 /// A type that values have in memory.
 pub trait Stored: Copy + 'static {

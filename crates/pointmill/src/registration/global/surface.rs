@@ -37,7 +37,7 @@ enum Features {
 
 impl Surface {
     pub(super) fn new(cloud: &Rows<'_>, params: &RegisterParams, stream: &Stream, argument: Argument) -> Result<Self> {
-        let Thin { points, centre, usable } = Thin::new(cloud, params.voxel_size, argument, stream)?;
+        let Thin { points, centre, usable } = thinned(cloud, params.voxel_size, argument, stream)?;
         let searcher = Searcher::new(stream, &points[..], Search::Auto)?;
         // The search of upright clouds compares no features.
         let most = if params.level { 0 } else { MOST_FEATURES };
@@ -109,4 +109,14 @@ fn standing_out(places: &[([f32; 3], f64)], most: usize) -> Result<(Vec<[f32; 3]
         keys.sort_unstable();
     }
     Ok((normals, rough, keys))
+}
+
+/// The means of a checked cloud, where the work of the stream is done.
+pub(super) fn thinned(cloud: &Rows<'_>, voxel: f64, argument: Argument, stream: &Stream) -> Result<Thin> {
+    if !stream.device().is_cpu()
+        && let Some(thin) = stream.in_order(&[cloud.stream()], || gpu::thinned(cloud, voxel, argument, stream))?
+    {
+        return Ok(thin);
+    }
+    Thin::new(cloud, voxel, argument)
 }

@@ -1,8 +1,7 @@
 //! Means of the points of voxels, in the order of the voxels.
 
-use super::gpu;
 use crate::centre::{centre_of, unless_far};
-use crate::{Argument, Result, Rows, Stream, ensure, memory, par};
+use crate::{Argument, Result, Rows, ensure, memory, par};
 use pointmill_core::registration::voxel::cell;
 
 /// Most that a cell's number may be on an axis.
@@ -26,17 +25,12 @@ pub(super) struct Thin {
 }
 
 impl Thin {
-    /// Of a checked cloud, where the work of the stream is done.
-    pub(super) fn new(cloud: &Rows<'_>, voxel: f64, argument: Argument, stream: &Stream) -> Result<Self> {
-        if !stream.device().is_cpu()
-            && let Some(thin) = stream.in_order(&[cloud.stream()], || gpu::thinned(cloud, voxel, argument, stream))?
-        {
-            return Ok(thin);
-        }
-        cloud.on_host(|cloud| Self::on_host(cloud, voxel, argument))
+    /// Of a checked cloud, on the host.
+    pub(super) fn new(cloud: &Rows<'_>, voxel: f64, argument: Argument) -> Result<Self> {
+        cloud.on_host(|cloud| Self::of_host(cloud, voxel, argument))
     }
 
-    fn on_host(cloud: &Rows<'_>, voxel: f64, argument: Argument) -> Result<Self> {
+    fn of_host(cloud: &Rows<'_>, voxel: f64, argument: Argument) -> Result<Self> {
         let mut all: Vec<[f64; 3]> = Vec::new();
         memory::room(&mut all, cloud.len())?;
         let wanted = |p: &[f64; 3]| p.iter().all(|x| x.is_finite()) && *p != [0.0; 3];

@@ -1,12 +1,13 @@
 //! Voxel means on every device.
 
-use crate::registration::global::gpu::thinned;
+use crate::registration::global::gpu::thinned as on_gpu;
+use crate::registration::global::surface::thinned;
 use crate::registration::global::thin::Thin;
 use crate::testing::{Random, devices, kernel_devices};
 use crate::{Argument, Device, Rows};
 
 fn thin(cloud: &Rows<'_>, voxel: f64, device: &Device) -> Thin {
-    Thin::new(cloud, voxel, Argument::Source, &device.stream().unwrap()).unwrap()
+    thinned(cloud, voxel, Argument::Source, &device.stream().unwrap()).unwrap()
 }
 
 /// All bits: zeros of both signs differ.
@@ -71,7 +72,7 @@ fn voxel_means_have_the_same_bits_on_every_device() {
                 assert_eq!(bits(&thin(&rows, 0.5, &on)), want, "{name}, {kind}, {device}");
             }
             for (device, on) in kernel_devices() {
-                let by = thinned(&rows, 0.5, Argument::Source, &on.stream().unwrap()).unwrap();
+                let by = on_gpu(&rows, 0.5, Argument::Source, &on.stream().unwrap()).unwrap();
                 assert_eq!(by.is_some(), by_kernels, "{name}, {kind}, {device}");
             }
         }
@@ -94,7 +95,7 @@ fn too_many_voxels_are_refused_on_every_device() {
     let cloud = [[1.0f32, 0.0, 0.0], [2e6, 5.0, 1.0]];
     for (name, device) in devices() {
         let stream = device.stream().unwrap();
-        let refused = Thin::new(&Rows::from(&cloud), 1e-6, Argument::Target, &stream).unwrap_err().to_string();
+        let refused = thinned(&Rows::from(&cloud), 1e-6, Argument::Target, &stream).unwrap_err().to_string();
         assert_eq!(
             refused, "target: expected points within 2^40 voxels of each other, got 1999999 m at voxels of 0.000001 m",
             "{name}"
