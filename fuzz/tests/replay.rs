@@ -21,7 +21,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn every_target_takes_its_seeds() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, target) in ALL {
-        let format = name.trim_start_matches("read_");
+        let format = match name.trim_start_matches("read_") {
+            "mcap" | "rosbag" => "bags",
+            format => format,
+        };
         let folders = [format!("seeds/{name}"), format!("corpus/{name}"), format!("../fixtures/{format}")];
         let inputs: Vec<_> = folders.iter().flat_map(|folder| files(&root.join(folder))).collect();
         for input in &inputs {

@@ -7,7 +7,7 @@ use crate::interrupt::Effort;
 use crate::keywords::Keyword;
 use crate::pickle::{self, Reduced, field};
 use pointmill_data::find_inputs;
-use pointmill_io::mcap::{Bag, Topic};
+use pointmill_io::bag::{Bag, Topic};
 use pointmill_io::{Detail, Format, IoError, Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -136,17 +136,17 @@ fn open(py: Python<'_>, path: &Path) -> PyResult<Bag> {
 /// The bag of a folder that has one, as rosbag2 writes it.
 fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
     let mut found = find_inputs(&[folder])?.into_iter().collect::<Result<Vec<_>, _>>()?;
-    found.retain(|path| Format::from_name(path) == Some(Format::Mcap));
+    found.retain(|path| Format::from_name(path).is_some_and(Format::is_bag));
     match (found.pop(), found.len()) {
         (Some(bag), 0) => Ok(bag),
         (_, more) => {
             let got = if more == 0 { "none".to_owned() } else { format!("{}; name one of them", more + 1) };
-            Err(IoError::MissingField(Detail::new(folder, "folder", "one bag that ends in .mcap", got)))
+            Err(IoError::MissingField(Detail::new(folder, "folder", "one bag that ends in .mcap or .bag", got)))
         }
     }
 }
 
-/// Open an MCAP bag of ``sensor_msgs/PointCloud2``, of ROS 1 or ROS 2.
+/// Open a bag of ``sensor_msgs/PointCloud2``: MCAP, or ``.bag`` of ROS 1.
 ///
 /// Parameters
 /// ----------
@@ -190,7 +190,7 @@ pub(crate) fn read_bag(
     Ok(BagClouds { bag: Arc::new(bag), topic, origin })
 }
 
-/// The topics of an MCAP bag.
+/// The topics of a bag.
 ///
 /// Parameters
 /// ----------

@@ -6,7 +6,7 @@ use crate::inputs::{is_bag, open_bag};
 use crate::text::tidy;
 use clap::Args;
 use pointmill_data::{DataError, is_ndt_map, read_ndt_map_within};
-use pointmill_io::mcap::{Bag, TimeOrigin};
+use pointmill_io::bag::{Bag, TimeOrigin};
 use pointmill_io::{Format, IoError, Limits, Place, Poses, ReadOptions, Scan, Warning, escape, find_poses};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -287,7 +287,7 @@ impl Info {
             let layouts = topics.iter().filter_map(|topic| topic.layout.as_ref());
             let odd = layouts.flat_map(|layout| layout.warnings.iter().cloned());
             let warnings = cut.into_iter().chain(damage).chain(odd).collect();
-            let of = Row { topics: Some(topics), ..Row::of(Format::Mcap.as_str()) };
+            let of = Row { topics: Some(topics), ..Row::of(bag.format().as_str()) };
             return Ok((of, read_ms, Notes { warnings, salvaged }));
         }
         if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
@@ -492,7 +492,7 @@ fn notes(warnings: &[Warning]) -> Notes {
 
 /// The topics of a bag. The layout of clouds is that of the first message.
 fn topics(bag: &Bag) -> Result<Vec<Topic>, IoError> {
-    let topic = |topic: &pointmill_io::mcap::Topic| {
+    let topic = |topic: &pointmill_io::bag::Topic| {
         let layout = if topic.cloud_encoding().is_some() { bag.layout(topic)? } else { None };
         Ok(Topic {
             name: topic.name.clone(),

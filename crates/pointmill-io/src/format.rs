@@ -54,7 +54,8 @@ formats! {
     Las = "las", &[".las", ".laz"], "LAS 1.0 to 1.4, written as 1.4; compressed as LAZ, by the name `.laz`, with the feature `laz`.";
     Feather = "feather", &[".feather"], "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
     Arrow = "arrow", &[".arrow"], "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
-    Mcap = "mcap", &[".mcap"], "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
+    Mcap = "mcap", &[".mcap"], "MCAP: a bag of one cloud; `bag::Bag` reads the others.";
+    Rosbag = "bag", &[".bag"], "A bag of ROS 1: as MCAP.";
     E57 = "e57", &[".e57"], "E57: all scans of a file in its frame, or one of them.";
     Ptx = "ptx", &[".ptx"], "PTX of Leica: scans as text, each with its pose, in the frame of the poses.";
     Csv = "csv", &[".csv"], "Lines of numbers separated by commas, after a line of names; read with any separator.";
@@ -71,6 +72,12 @@ impl Format {
     /// for.
     pub const fn endings(self) -> &'static [&'static str] {
         self.entry().endings
+    }
+
+    /// Whether files of the format are bags: sequences of clouds, which [`Bag`](crate::bag::Bag)
+    /// reads.
+    pub const fn is_bag(self) -> bool {
+        matches!(self, Self::Mcap | Self::Rosbag)
     }
 
     /// The format that a file's name announces, whatever the case of its letters.

@@ -1,12 +1,12 @@
 //! How each format is read and written, in one table, and how a file's format is found.
 
+use crate::bag::single as bag;
 use crate::e57::scans as e57;
 use crate::error::{IoError, excerpt};
 use crate::fault::fault;
 use crate::files::Place;
 use crate::format::Format;
 use crate::limits::Bounds;
-use crate::mcap::single as mcap;
 use crate::named_points::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
@@ -71,7 +71,8 @@ codecs! {
     Las:      las::SIGNATURES,  Stream(las::read_rows),  Some(F64(las::write_points));
     Feather:  &[feather::FILE, feather::FEATHER_1], Stream(feather::read_rows), Some(F64(feather::write_points));
     Arrow:    &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points));
-    Mcap:     mcap::SIGNATURES, Seek(mcap::read_rows),   None;
+    Mcap:     bag::MCAP,        Seek(bag::read_rows),    None;
+    Rosbag:   bag::ROSBAG,      Seek(bag::read_rows),    None;
     E57:      e57::SIGNATURES,  Seek(e57::read_rows),    None;
     Ptx:      &[],              Stream(text::read_ptx),  None;
     Csv:      &[],              Stream(text::read_rows), Some(F64(text::write_csv));
@@ -203,7 +204,7 @@ mod tests {
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, e57, ptx, csv or xyz, got "p\u{7}ly""#
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, bag, e57, ptx, csv or xyz, got "p\u{7}ly""#
         );
     }
 
@@ -245,21 +246,18 @@ mod tests {
         assert_eq!(e.class(), "UnsupportedFormat");
         assert!(
             e.to_string().contains(
-                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .ptx, .csv, .xyz, .txt, .asc, .pts"
+                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .bag, .e57, .ptx, .csv, .xyz, .txt, .asc, .pts"
             ),
             "{e}"
         );
         assert!(
-            e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, e57, got"),
+            e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, bag, e57, got"),
             "{e}"
         );
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
-        for (bag, first) in [("drive.bag", "#ROSBAG "), ("drive.db3", "SQLite f")] {
-            let message = detect(None, Path::new(bag), first.as_bytes()).unwrap_err().to_string();
-            let way =
-                format!("`pip install rosbags && rosbags-convert --src {bag} --dst drive_mcap --dst-storage mcap`");
-            assert!(message.ends_with(&way), "{message}");
-        }
+        let message = detect(None, Path::new("drive.db3"), b"SQLite f").unwrap_err().to_string();
+        let way = "`pip install rosbags && rosbags-convert --src drive.db3 --dst drive_mcap --dst-storage mcap`";
+        assert!(message.ends_with(way), "{message}");
         for (signature, what, _) in OTHERS {
             let first = [signature, b"2\0\0\0\0"].concat();
             for name in ["a.bin", "a.txt", "a.pcd.bin", "a.doc", "a"] {

@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+pub mod bag;
 mod begin;
 mod bin;
 mod bytes;
@@ -51,7 +52,6 @@ mod las;
 mod limits;
 mod lost;
 mod lz4;
-pub mod mcap;
 mod memory;
 mod merge;
 mod named_points;

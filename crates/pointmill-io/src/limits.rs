@@ -43,7 +43,7 @@ pub struct Limits {
     pub max_memory: Option<u64>,
     /// The most bytes that compressed data may unpack to. By default what the format's own limit
     /// allows: of `.npz` 256 MiB or 100 times the file, of `.laz`, compressed `.feather`, all
-    /// chunks of `.mcap` and the points of `.e57` 16 MiB or 64 times the file, of `.pcd` 88 times
+    /// chunks of a bag and the points of `.e57` 16 MiB or 64 times the file, of `.pcd` 88 times
     /// the file, more than which its compression cannot give. A number here takes the place of all
     /// but the last.
     pub max_decoded_bytes: Option<u64>,

@@ -41,7 +41,7 @@ pub struct ReadOptions {
     /// Whether of a file that was cut or damaged what is whole is read, with a
     /// [`Warning::Salvaged`](crate::Warning::Salvaged); by default a file is read whole or not at
     /// all. Of raw rows, binary PLY and PCD, and LAS these are the points before the cut; of LAZ
-    /// and MCAP the whole chunks. Records of LAS other than points need not be as the header says.
+    /// and bags the whole chunks. Records of LAS other than points need not be as the header says.
     pub salvage: bool,
     /// The part of the plane whose points are read: smallest x and y, largest x and y in metres,
     /// inclusive; by default all points. Of a COPC file only the nodes that meet it are unpacked.
@@ -126,8 +126,8 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
     {
         bail!(path, InvalidArgument, "area", "x0 <= x1 and y0 <= y1", "{x0}, {y0}, {x1}, {y1}");
     }
-    if options.topic.is_some() && format != Format::Mcap {
-        return refuse("topic", "an MCAP bag, which alone has topics");
+    if options.topic.is_some() && !format.is_bag() {
+        return refuse("topic", "a bag, which alone has topics");
     }
     let (columns, names) = match options.dataset {
         None => (options.columns, None),

@@ -5,8 +5,7 @@ use crate::fault::fault;
 use std::path::Path;
 
 /// How files begin that are not read, what they are, and what makes one of them that is read.
-pub(crate) const OTHERS: [(&[u8], &str, Convert); 9] = [
-    (b"#ROSBAG", "a ROS 1 bag", bag),
+pub(crate) const OTHERS: [(&[u8], &str, Convert); 8] = [
     (b"SQLite f", "a rosbag2 database", bag),
     (b"CCB", "a file of CloudCompare", |_, to| format!("save it there as {to}.ply or {to}.las")),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", |_, to| format!("write its points as {to}.npy with h5py and numpy")),

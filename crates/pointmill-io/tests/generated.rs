@@ -35,6 +35,8 @@ fn most(format: Format, bytes: &[u8]) -> u64 {
         // The same, and windows of ZSTD.
         Format::Feather | Format::Arrow => (160 << 20, 0),
         Format::Npz => (2 << 20, 10_320),
+        // A block of bzip2.
+        Format::Rosbag => (8 << 20, 32),
         Format::Pcd => (1 << 20, 1000),
         _ => (1 << 20, 32),
     };

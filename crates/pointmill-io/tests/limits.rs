@@ -3,7 +3,7 @@
 mod common;
 
 use common::valid::{Valid, all};
-use pointmill_io::{IoError, Limits, ReadOptions, Scan, read, read_from};
+use pointmill_io::{Format, IoError, Limits, ReadOptions, Scan, read, read_from};
 
 /// Reads the bytes as a file and as a stream; both must be read or refused, for the same reason.
 fn both(valid: &Valid, limits: Limits) -> Result<Scan, IoError> {
@@ -35,10 +35,11 @@ fn memory_is_limited() {
         let scan = both(&valid, Limits::default()).unwrap();
         let limits = |bytes| Limits { max_memory: Some(bytes), ..Limits::default() };
         // What is kept is the least that a read takes; a few times as much is taken on the way, and
-        // of a stream a piece at a time.
+        // of a stream a piece at a time. Bzip2 has a block of 3.6 MB.
+        let least = if valid.format == Format::Rosbag { 5 << 20 } else { 1 << 20 };
         let kept = 4 * scan.cloud.data().len() + scan.xyz_f64.map_or(0, |xyz| 8 * xyz.len());
         assert_eq!(
-            both(&valid, limits((8 * kept + (1 << 20)) as u64)).unwrap().cloud.len(),
+            both(&valid, limits((8 * kept + least) as u64)).unwrap().cloud.len(),
             scan.cloud.len(),
             "{}",
             valid.name

@@ -157,7 +157,7 @@ test("damage inside LAZ files is an error, or changes points", () => {
 });
 
 test("clouds of a bag", () => {
-  const bag = join(root, "fixtures/mcap", readdirSync(join(root, "fixtures/mcap")).find((name) => name.endsWith(".mcap")));
+  const bag = join(root, "fixtures/bags", readdirSync(join(root, "fixtures/bags")).find((name) => name.endsWith(".mcap")));
   const clouds = new pm.Clouds(basename(bag), readFileSync(bag));
   same(pm.voxelize(clouds.read(0)), "bag.npz", "voxelize", `${bag}#000000`);
 });

@@ -18,6 +18,7 @@ mod read_map;
 mod read_mcap;
 mod read_moments;
 mod read_poses;
+mod read_rosbag;
 
 pub use op_boxes::run as op_boxes;
 pub use op_downsample::run as op_downsample;
@@ -35,6 +36,7 @@ pub use read_map::run as read_map;
 pub use read_mcap::run as read_mcap;
 pub use read_moments::run as read_moments;
 pub use read_poses::run as read_poses;
+pub use read_rosbag::run as read_rosbag;
 
 macro_rules! formats {
     ($($name:ident: $format:ident,)*) => {$(
@@ -81,5 +83,6 @@ pub const ALL: &[(&str, Target)] = &[
     ("read_pcd", read_pcd),
     ("read_ply", read_ply),
     ("read_poses", read_poses),
+    ("read_rosbag", read_rosbag),
     ("read_text", read_text),
 ];

@@ -17,7 +17,7 @@ const SHORT: usize = 1 << 16;
 /// Parameters
 /// ----------
 /// path : str or path
-///     A file of any format that ``pointmill info`` reads: raw float32 rows, npy, npz, PLY, PCD, LAS, LAZ, E57, Arrow, Feather, text, or an MCAP bag of one cloud.
+///     A file of any format that ``pointmill info`` reads: raw float32 rows, npy, npz, PLY, PCD, LAS, LAZ, E57, Arrow, Feather, text, or a bag of one cloud.
 /// format : str, optional
 ///     The format; by default the name of the file decides, then its content.
 /// columns : int, optional

@@ -34,7 +34,7 @@ pub struct ReadArgs {
     #[arg(long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_area)]
     pub bounds: Option<[f64; 4]>,
     /// Read what is whole of inputs that were cut or damaged: the points before the cut of raw
-    /// rows, binary PLY and PCD, and LAS; the whole chunks of LAZ and MCAP
+    /// rows, binary PLY and PCD, and LAS; the whole chunks of LAZ and bags
     #[arg(long)]
     pub salvage: bool,
     /// Scan of an E57 file, from 0 [default: all of them]
@@ -44,7 +44,7 @@ pub struct ReadArgs {
     #[arg(long, value_name = "NAME")]
     pub topic: Option<String>,
     /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of
-    /// 256 MiB and 100 times the file size; laz, compressed Arrow, all chunks of mcap and the
+    /// 256 MiB and 100 times the file size; laz, compressed Arrow, all chunks of bags and the
     /// points of e57 the larger of 16 MiB and 64 times; pcd 88 times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub max_decoded_bytes: Option<u64>,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// A bag of other programs, as `drive.mcap` in a folder.
 fn write_drive(folder: &Path, name: &str) -> Vec<u8> {
-    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap").join(name);
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags").join(name);
     let bytes = fs::read(bag).unwrap();
     fs::write(folder.join("drive.mcap"), &bytes).unwrap();
     bytes
@@ -132,5 +132,36 @@ fn a_bag_of_two_topics_fails_in_its_turn() {
         assert!(told.err.contains(wanted), "{}", told.err);
         assert_eq!((counts(&told), names(&at.join("out")).len()), ([3, 2, 0, 1], 2), "{line}");
         assert_eq!(told.data("error")[0]["class"], "InvalidArgument");
+    }
+}
+
+/// The files that `convert` makes of a bag, by name.
+fn converted(folder: &Path, bag: &str) -> Vec<(String, Vec<u8>)> {
+    run(folder, &format!("convert {bag} --to npy --out out")).expect(0);
+    let out = folder.join("out");
+    let files = names(&out).into_iter().map(|name| (name.clone(), fs::read(out.join(name)).unwrap())).collect();
+    fs::remove_dir_all(out).unwrap();
+    files
+}
+
+#[test]
+fn every_container_gives_the_same_clouds() {
+    let folder = tempfile::tempdir().unwrap();
+    let bags = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags");
+    for (mcap, other) in [
+        ("velodyne_none.mcap", "velodyne_none.bag"),
+        ("ouster_zstd.mcap", "ouster_bz2.bag"),
+        ("hesai_lz4.mcap", "hesai_lz4.bag"),
+    ] {
+        let container = other.rsplit_once('.').unwrap().1;
+        fs::copy(bags.join(mcap), folder.path().join("drive.mcap")).unwrap();
+        fs::copy(bags.join(other), folder.path().join(format!("drive.{container}"))).unwrap();
+        let wanted = converted(folder.path(), "drive.mcap");
+        assert_eq!(wanted.len(), 3);
+        assert_eq!(converted(folder.path(), &format!("drive.{container} --topic /points")), wanted, "{other}");
+        assert_eq!(converted(folder.path(), &format!("drive.{container} --frames 1:2")), wanted[1..2], "{other}");
+        let told = run(folder.path(), &format!("info drive.{container} --json")).expect(0);
+        let frame = told.data("frame").remove(0);
+        assert_eq!((&frame["format"], &frame["topics"][1]["messages"]), (&container.into(), &3.into()));
     }
 }

@@ -190,7 +190,7 @@ fn info_of_several_files_has_a_row_for_each() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write_cloud(at, "a.bin", 50);
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/ouster_zstd.mcap"), at.join("b.mcap"))
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/ouster_zstd.mcap"), at.join("b.mcap"))
         .unwrap();
     fs::write(at.join("c.txt"), "0 1 2 3 0 0 0 1\n0.5 1 2 3 0 0 0 1\n").unwrap();
     let told = run(at, "info a.bin b.mcap c.txt").expect(0);

@@ -183,7 +183,7 @@ fn names_that_a_format_does_not_hold_end_no_batch() {
 #[test]
 fn times_of_a_bag_stay_times() {
     let folder = tempfile::tempdir().unwrap();
-    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/hesai_zstd.mcap");
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/hesai_zstd.mcap");
     fs::copy(bag, folder.path().join("h.mcap")).unwrap();
     for to in ["pcd", "ply", "npz", "feather", "csv"] {
         run(folder.path(), &format!("convert h.mcap --to {to} --out {to}")).expect(0);

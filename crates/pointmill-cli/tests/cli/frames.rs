@@ -28,7 +28,7 @@ fn some_files_of_a_folder_are_taken_as_if_there_were_no_others() {
 }
 
 fn write_bag(at: &Path) {
-    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/velodyne_lz4.mcap");
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/velodyne_lz4.mcap");
     fs::copy(bag, at.join("drive.mcap")).unwrap();
 }
 

@@ -90,7 +90,7 @@ fn write_files(at: &Path) {
     fs::write(at.join("old/map.json"), settings.replace("\"pointmill\":\"", "\"pointmill\":\"9")).unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     for (from, to) in [
-        ("mcap/xyzirc_plain.mcap", "drive.mcap"),
+        ("bags/xyzirc_plain.mcap", "drive.mcap"),
         ("feather/log/city_SE3_egovehicle.feather", "ego.feather"),
         ("e57/posed.e57", "a.e57"),
     ] {

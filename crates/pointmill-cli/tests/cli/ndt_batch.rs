@@ -151,7 +151,7 @@ fn aligned_poses_are_written_with_the_stamps_of_their_scans() {
         assert_eq!(pose.matrix().as_flattened(), found);
     }
     assert_eq!(told.data("summary")[0]["out"], "poses.txt");
-    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/ouster_zstd.mcap");
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/ouster_zstd.mcap");
     fs::copy(bag, at.join("drive.mcap")).unwrap();
     run(at, &format!("{command} --scan drive.mcap --out tum.txt --format-poses tum"));
     let text = fs::read_to_string(at.join("tum.txt")).unwrap();

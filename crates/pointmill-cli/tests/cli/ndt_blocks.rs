@@ -213,10 +213,10 @@ fn what_is_bad_is_a_row_and_the_rest_is_done() {
 fn clouds_of_a_bag_have_the_poses_of_their_stamps() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/velodyne_lz4.mcap");
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/velodyne_lz4.mcap");
     fs::copy(&bag, at.join("drive.mcap")).unwrap();
     let stamps: Vec<f64> = {
-        let bag = pointmill_io::mcap::Bag::open(&bag, &pointmill_io::Limits::default()).unwrap();
+        let bag = pointmill_io::bag::Bag::open(&bag, &pointmill_io::Limits::default()).unwrap();
         bag.clouds(None).unwrap().map(|cloud| cloud.unwrap().stamp_ns as f64 / 1e9).collect()
     };
     let lines = |times: &[f64]| {

@@ -5,7 +5,7 @@ use crate::ndt_blocks::{blocks, rows, setup};
 use crate::{Run, names, run};
 use pointmill::Pose;
 use pointmill_data::{find_inputs, read_ndt_moments};
-use pointmill_io::mcap::Bag;
+use pointmill_io::bag::Bag;
 use pointmill_io::{
     ArrayView, Limits, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, read, read_npz, read_poses, write,
     write_npy, write_poses,
@@ -255,7 +255,7 @@ fn sweeps_that_cannot_be_deskewed_are_taken_as_they_are_or_fail() {
 fn clouds_of_a_bag_are_deskewed_by_their_stamps() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/velodyne_lz4.mcap");
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/velodyne_lz4.mcap");
     fs::copy(&bag, at.join("drive.mcap")).unwrap();
     let (mut stamps, mut world) = (Vec::new(), Vec::new());
     let at_time = |stamps: &[f64], time: f64| Pose::exp(&[20.0 * (time - stamps[0]), 0.0, 0.0, 0.0, 0.0, 0.0]);

@@ -3,7 +3,7 @@
 use crate::{Run, command, counts, finished, names, run};
 use pointmill::PointCloud;
 use pointmill_data::find_inputs;
-use pointmill_io::mcap::Bag;
+use pointmill_io::bag::Bag;
 use pointmill_io::{
     Dtype, Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WideColumn, WriteOptions, read, read_poses,
     write, write_bin, write_ply,
@@ -375,7 +375,7 @@ fn poses_of_a_bag_have_its_stamps() {
     for name in ["ouster_zstd", "velodyne_lz4", "hesai_none"] {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
-        let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/mcap/{name}.mcap"));
+        let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/bags/{name}.mcap"));
         fs::copy(&bag, at.join("drive.mcap")).unwrap();
         let bag = Bag::open(&bag, &Limits::default()).unwrap();
         let clouds = bag.clouds(None).unwrap();

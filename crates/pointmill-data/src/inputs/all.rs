@@ -10,7 +10,7 @@ use super::source::{BagCloud, Opened, Source, Stamped, again};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
-use pointmill_io::mcap::Bag;
+use pointmill_io::bag::Bag;
 use pointmill_io::{Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
 use std::io::Cursor;

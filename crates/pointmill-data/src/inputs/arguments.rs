@@ -4,7 +4,7 @@
 use super::find_inputs;
 use super::source::{BagCloud, STDIN, Source};
 use crate::{DataError, Needs};
-use pointmill_io::mcap::Bag;
+use pointmill_io::bag::Bag;
 use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub fn open_bag(path: &Path, options: &ReadOptions) -> Result<Bag, IoError> {
 
 /// Whether a file is a bag, by its name.
 pub fn is_bag(path: &Path) -> bool {
-    Format::from_name(path) == Some(Format::Mcap)
+    Format::from_name(path).is_some_and(Format::is_bag)
 }
 
 /// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match

@@ -56,14 +56,12 @@ pub fn find_inputs<P: AsRef<Path>>(args: &[P]) -> Result<Vec<Result<PathBuf, IoE
 const NOTES: [&str; 2] = [".txt", ".csv"];
 
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
-    let (mut files, mut folders, mut bag) = (Vec::new(), 0, None);
+    let (mut files, mut folders, mut bag) = (Vec::new(), 0, false);
     for path in entries_of(folder).map_err(IoError::io(folder, "open"))? {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let name = path.to_string_lossy().to_ascii_lowercase();
         let note = NOTES.iter().any(|ending| name.ends_with(ending));
-        if name.ends_with(".db3") || name.ends_with(".bag") {
-            bag.get_or_insert_with(|| path.clone());
-        }
+        bag |= name.ends_with(".db3");
         folders += usize::from(!hidden && path.is_dir());
         if !hidden && !note && Format::from_name(&path).is_some() {
             files.extend(regular(path, folder));
@@ -74,17 +72,10 @@ fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
         let endings: Vec<_> = endings.filter(|ending| !NOTES.contains(ending)).collect();
         let wanted = format!("files ending in {}", endings.join(", "));
         let found = match (bag, folders) {
-            (Some(bag), _) => {
-                // A folder of rosbag2 is one bag.
-                let bag = if bag.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("db3")) {
-                    folder
-                } else {
-                    &bag
-                };
-                format!("bags of ROS, which are not read; {}", bag_conversion(bag))
-            }
-            (None, 0) => "none".into(),
-            (None, n) => {
+            // A folder of rosbag2 is one bag.
+            (true, _) => format!("bags of ROS, which are not read; {}", bag_conversion(folder)),
+            (false, 0) => "none".into(),
+            (false, n) => {
                 let (word, verb) = if n == 1 { ("folder", "is") } else { ("folders", "are") };
                 let pattern = folder.join("**/*.bin");
                 format!("{n} {word}, which {verb} not searched; name their files: '{}'", pattern.display())
@@ -174,7 +165,7 @@ mod tests {
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
             e.to_string().ends_with(
-                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .ptx, .xyz, .asc, .pts, got none"
+                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .bag, .e57, .ptx, .xyz, .asc, .pts, got none"
             ),
             "{e}"
         );

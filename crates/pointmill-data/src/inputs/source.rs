@@ -1,7 +1,7 @@
 //! One input: a file, the standard input, a cloud of a bag, or a sweep of the built-in drive.
 
 use crate::poses::log_stamp_ns;
-use pointmill_io::mcap::Bag;
+use pointmill_io::bag::Bag;
 use pointmill_io::{Format, IoError, Scan};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

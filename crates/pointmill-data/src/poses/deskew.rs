@@ -2,7 +2,7 @@
 
 use super::of_input::pose_of_sweep;
 use pointmill_core::Pose;
-use pointmill_io::mcap::TimeOrigin;
+use pointmill_io::bag::TimeOrigin;
 use pointmill_io::{Detail, IoError, Poses, Times};
 use std::path::Path;
 

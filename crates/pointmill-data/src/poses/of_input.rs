@@ -1,6 +1,6 @@
 //! Which pose of a file belongs to which input.
 
-use pointmill_io::mcap::TimeOrigin;
+use pointmill_io::bag::TimeOrigin;
 use pointmill_io::{Detail, IoError, Poses, Times};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! When sweeps were taken: stamps of bags, and times that Argoverse 2 has in the names of its
 //! sweeps.
 
-use pointmill_io::mcap::TimeOrigin;
+use pointmill_io::bag::TimeOrigin;
 use pointmill_io::{Dataset, Format};
 use std::path::{Path, PathBuf};
 

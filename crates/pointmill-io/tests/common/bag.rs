@@ -91,15 +91,31 @@ impl Message {
         }
     }
 
+    /// The message of ROS 2.
     pub(crate) fn bytes(&self) -> Vec<u8> {
+        [&[0, 1, 0, 0], &self.laid(true)[..]].concat()
+    }
+
+    /// The message of ROS 1.
+    pub(crate) fn ros1(&self) -> Vec<u8> {
+        [&[9, 0, 0, 0], &self.laid(false)[..]].concat()
+    }
+
+    /// What the two have in common; of ROS 2 numbers are aligned and texts end with a zero.
+    fn laid(&self, ros2: bool) -> Vec<u8> {
         let mut out = vec![];
         let number = |out: &mut Vec<u8>, n: u32| {
-            out.resize(out.len().next_multiple_of(4), 0);
+            if ros2 {
+                out.resize(out.len().next_multiple_of(4), 0);
+            }
             out.extend(n.to_le_bytes());
         };
         let text = |out: &mut Vec<u8>, text: &str| {
-            number(out, text.len() as u32 + 1);
-            out.extend(text.bytes().chain([0]));
+            number(out, text.len() as u32 + u32::from(ros2));
+            out.extend(text.bytes());
+            if ros2 {
+                out.push(0);
+            }
         };
         number(&mut out, self.seconds.cast_unsigned());
         number(&mut out, 5);
@@ -119,7 +135,7 @@ impl Message {
         number(&mut out, self.data.len() as u32);
         out.extend(&self.data);
         out.push(0);
-        [&[0, 1, 0, 0], &out[..]].concat()
+        out
     }
 }
 

@@ -7,6 +7,8 @@ pub(crate) mod ends;
 pub(crate) mod named;
 pub(crate) mod points;
 pub(crate) mod random;
+pub(crate) mod rosbag;
+pub(crate) mod survive;
 pub(crate) mod valid;
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Good files of every format, with what of their structure damage should know.
 
 use super::named::{Encoding, Table};
-use super::{bag, header, npy, zip};
+use super::{bag, header, npy, rosbag, zip};
 use pointmill_io::{Dtype, Format};
 use std::path::Path;
 
@@ -85,13 +85,19 @@ fn bags() -> Vec<Valid> {
     let (clouds, message) = (bag::clouds(1, "/a"), bag::message(1, 7, &bag::Message::new(&points).bytes()));
     let chunk = bag::plain_chunk(&[&clouds[..], &message].concat());
     let index = bag::index(1, &[(7, clouds.len() as u64)]);
-    [vec![clouds.clone(), chunk, index, bag::statistics(1, 1)], vec![clouds, message]]
-        .map(|records| {
-            let bytes = bag::bag(&records);
-            let (boundaries, numbers) = bag::structure(&bytes);
-            Valid { boundaries, numbers, ..Valid::new("a.mcap", Format::Mcap, bytes) }
-        })
-        .to_vec()
+    let mcap = [vec![clouds.clone(), chunk, index, bag::statistics(1, 1)], vec![clouds, message]].map(|records| {
+        let bytes = bag::bag(&records);
+        let (boundaries, numbers) = bag::structure(&bytes);
+        Valid { boundaries, numbers, ..Valid::new("a.mcap", Format::Mcap, bytes) }
+    });
+    let message = ("/a", "sensor_msgs/PointCloud2", 7, bag::Message::new(&points).ros1());
+    let rosbags = ["none", "bz2", "lz4"].map(|compression| {
+        let bytes =
+            rosbag::bag(std::slice::from_ref(&message), rosbag::Style { compression, together: 1, indexed: true });
+        let (boundaries, numbers) = rosbag::structure(&bytes);
+        Valid { boundaries, numbers, ..Valid::new("a.bag", Format::Rosbag, bytes) }
+    });
+    mcap.into_iter().chain(rosbags).collect()
 }
 
 fn raw() -> Vec<Valid> {

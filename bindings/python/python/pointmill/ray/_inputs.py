@@ -51,7 +51,7 @@ def _find_origin(path, read):
 
 def with_clouds(found, read):
     """The same, each with what it has as a bag."""
-    bags = {path: _clouds.remote(path, read) for path, error in found if error is None and path.lower().endswith(".mcap")}
+    bags = {path: _clouds.remote(path, read) for path, error in found if error is None and path.lower().endswith((".mcap", ".bag"))}
     return [(path, error, ray.get(bags[path]) if path in bags else None) for path, error in found]
 
 

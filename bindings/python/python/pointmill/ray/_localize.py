@@ -24,7 +24,7 @@ def localize(drives, *, map, out, num_gpus=0, concurrency=None, topic=None, read
     Parameters
     ----------
     drives : list of str or path
-        Drives: a folder or a pattern whose files are the scans in natural order, or an MCAP bag; local or of fsspec.
+        Drives: a folder or a pattern whose files are the scans in natural order, or a bag; local or of fsspec.
     map : str or path
         A map by blocks, or a grid (``.npz``); local or of fsspec.
     out : str or path
@@ -74,7 +74,7 @@ class _Localize:
     def __call__(self, item):
         drive, out, error = item["path"], item["out"], None
         row = {"path": drive, "status": "failed", "points": 0, "error": None, "scans": 0, "fixes": 0, "out": None}
-        is_bag = drive.lower().endswith(".mcap")
+        is_bag = drive.lower().endswith((".mcap", ".bag"))
         read = {**self.read, "topic": self.topic} if is_bag else self.read
         localizer = pointmill.Localizer(self.grid, **self.params)
         try:

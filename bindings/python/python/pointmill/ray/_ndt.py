@@ -42,7 +42,7 @@ def build_ndt(
     Parameters
     ----------
     inputs : str, path or list of them
-        Files, folders and patterns, local or of fsspec. Each cloud of an MCAP bag is an input.
+        Files, folders and patterns, local or of fsspec. Each cloud of a bag is an input.
     resolution : float
         Edge of a cell in metres.
     poses : str, path, array ``[P, 4, 4]`` or pair of such an array and times ``[P]``, optional

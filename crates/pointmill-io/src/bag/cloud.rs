@@ -79,7 +79,7 @@ impl<'a> PointCloud2<'a> {
     /// bytes than the points need.
     ///
     /// ```
-    /// use pointmill_io::mcap::{Encoding, PointCloud2};
+    /// use pointmill_io::bag::{Encoding, PointCloud2};
     /// let e = PointCloud2::read(&[0, 1, 0, 0], Encoding::Cdr, "message").unwrap_err();
     /// assert_eq!(e.to_string(), "message: header.stamp: expected 4 bytes, got 0 bytes");
     /// ```

@@ -31,13 +31,17 @@ impl PointCloud2<'_> {
     /// # Errors
     /// A message without x, y, z, two fields of one name, [`Limits`].
     pub fn scan(&self, name: impl AsRef<Path>, limits: &Limits) -> Result<Scan, IoError> {
-        let path = name.as_ref();
+        self.scan_of(name.as_ref(), limits, Format::Mcap)
+    }
+
+    /// The points as a scan of a bag in a format.
+    fn scan_of(&self, path: &Path, limits: &Limits, format: Format) -> Result<Scan, IoError> {
         let rows = self.rows(path, &Bounds::new(path, None, limits)?)?;
-        Ok(Scan::new(rows, path, Format::Mcap)?.0)
+        Ok(Scan::new(rows, path, format)?.0)
     }
 }
 
-/// An MCAP file, opened.
+/// An MCAP file or a bag of ROS 1, opened.
 ///
 /// # Order and determinism
 /// Topics come by name. Clouds of a topic come in the order of the times at which they were
@@ -50,7 +54,7 @@ impl PointCloud2<'_> {
 /// of them, or one. A file is open while it is read from, so that any number of bags may be held.
 ///
 /// ```
-/// use pointmill_io::{Limits, mcap::Bag};
+/// use pointmill_io::{Limits, bag::Bag};
 /// let empty = [&b"\x89MCAP0\r\n"[..], &[2, 20, 0, 0, 0, 0, 0, 0, 0], &[0; 20], b"\x89MCAP0\r\n"].concat();
 /// let bag = Bag::new(std::io::Cursor::new(empty), "empty.mcap", &Limits::default())?;
 /// assert!(bag.topics().is_empty());
@@ -179,7 +183,7 @@ impl Bag {
     fn of_file(path: &Path, limits: &Limits, salvage: bool) -> Result<Self, IoError> {
         if path.is_dir() {
             let found = format!("a folder; of a rosbag2 folder {}", bag_conversion(path));
-            bail!(path, UnsupportedFormat, "bag", "an MCAP file", found);
+            bail!(path, UnsupportedFormat, "bag", "a file", found);
         }
         let (same, mut file) = SameFile::first(path)?;
         let index = Index::read(path, &mut file, limits, salvage)?;
@@ -194,6 +198,11 @@ impl Bag {
     /// The file, or the name that it was given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The format of the bag.
+    pub fn format(&self) -> Format {
+        self.index.container.format()
     }
 
     /// The topics, clouds and others.
@@ -256,7 +265,7 @@ impl Bag {
         let name = self.cloud_name(number);
         let (bytes, encoding) = self.message(topic, number, true)?;
         let cloud = PointCloud2::read(&bytes, encoding, &name)?;
-        let mut scan = cloud.scan(&name, &self.limits)?;
+        let mut scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let points = scan.cloud.len() as u64;
         scan.warnings.extend(self.damage().map(|_| Warning::Salvaged { points, declared: None }));
         let (stamp_ns, log_time_ns) = (cloud.stamp_ns, topic.messages[number].log_time_ns);
@@ -281,7 +290,7 @@ impl Bag {
         let name = self.cloud_name(0);
         let (bytes, encoding) = self.message(topic, 0, false)?;
         let cloud = PointCloud2::read(&bytes, encoding, &name)?;
-        let scan = cloud.scan(&name, &self.limits)?;
+        let scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let (times, warnings) = (scan.times(), scan.warnings);
         let PointCloud2 { frame, height, width, fields, big_endian, point_step, .. } = cloud;
         Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times, warnings }))
@@ -298,8 +307,18 @@ impl Bag {
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
         let Data { origin, held } = &mut *data;
         let bytes = match origin {
-            Origin::File(same) => message(&self.path, &mut same.again(&self.path)?, place, &self.limits, held, is_last),
-            Origin::Reader(reader) => message(&self.path, &mut **reader, place, &self.limits, held, is_last),
+            Origin::File(same) => message(
+                self.index.container,
+                &self.path,
+                &mut same.again(&self.path)?,
+                place,
+                &self.limits,
+                held,
+                is_last,
+            ),
+            Origin::Reader(reader) => {
+                message(self.index.container, &self.path, &mut **reader, place, &self.limits, held, is_last)
+            }
         };
         Ok((bytes?, encoding))
     }

@@ -1,11 +1,11 @@
-//! Where the messages of each topic lie, found by one walk over the records of a file.
+//! Where the messages of each topic lie, as a walk over a bag finds them.
 
-use super::chunk::unpack;
+use super::container::Container;
+use super::file::{File, MessageIndexEntry};
 use super::held::cost;
-use super::record::{File, Head, MessageIndexEntry, Record, inner, op, parse};
 use super::wire::Encoding;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
-use crate::fault::{bail, fault};
+use crate::fault::{At, bail, fault};
 use crate::limits::Limits;
 use crate::source::{ReadSeek, Source};
 use crate::unread::not_read;
@@ -60,12 +60,10 @@ impl Topic {
 /// The most topics of a bag, each with up to three names of 1 KiB.
 const MOST_TOPICS: usize = 4096;
 
-/// Bytes of a message in front of its data.
-const MESSAGE_HEADER: u64 = 22;
-
 /// What a walk found.
 #[derive(Debug)]
 pub(super) struct Index {
+    pub(super) container: Container,
     pub(super) topics: Vec<Topic>,
     /// What is missing of a file that was cut.
     pub(super) cut: Option<Box<Detail>>,
@@ -89,10 +87,12 @@ impl Index {
         if let Some(error) = not_read(path, &first[..got]) {
             return Err(error);
         }
-        let mut walk = Walk {
-            file: File::new(path, reader, limits.max_memory)?,
+        let container = Container::of(path, &first[..got]);
+        let mut file = File::new(path, reader, limits.max_memory)?;
+        let mut found = Found {
+            path,
+            length: file.length,
             limits,
-            schemas: BTreeMap::new(),
             channels: BTreeMap::new(),
             counts: BTreeMap::new(),
             topics: vec![],
@@ -103,30 +103,35 @@ impl Index {
             salvage,
             damage: None,
         };
-        if salvage {
-            walk.file.start()?;
-        }
-        let cut = match walk.all() {
+        let start = container.start(&mut file);
+        let walked = match start {
+            Err(e) if salvage => return Err(e),
+            start => start.and_then(|at| container.walk(&mut file, &mut found, at)),
+        };
+        let cut = match walked {
             Ok(()) => None,
             Err(IoError::Truncated(mut detail)) if !salvage => {
-                if walk.places > 0 {
+                if found.places > 0 {
                     detail.salvageable(WHOLE_CHUNKS);
                 }
                 Some(detail)
             }
-            Err(e) => walk.forgive(e).map(|()| None)?,
+            Err(e) => found.forgive(e).map(|()| None)?,
         };
-        walk.topics.sort_by(|a, b| (&a.name, &a.schema_name).cmp(&(&b.name, &b.schema_name)));
-        for topic in &mut walk.topics {
+        found.topics.sort_by(|a, b| (&a.name, &a.schema_name).cmp(&(&b.name, &b.schema_name)));
+        for topic in &mut found.topics {
             arrange(path, &mut topic.messages)?;
         }
         // The first cloud of each topic, for the layouts, and all clouds of one.
-        let topics = &walk.topics;
-        walk.check_pass("first clouds of all topics", topics.iter().filter_map(|topic| topic.messages.first()))?;
+        let topics = &found.topics;
+        found.check_pass("first clouds of all topics", topics.iter().filter_map(|topic| topic.messages.first()))?;
         for topic in topics {
-            walk.check_pass(&format!("clouds of `{}` in the order of their times", topic.name), topic.messages.iter())?;
+            found.check_pass(
+                &format!("clouds of `{}` in the order of their times", topic.name),
+                topic.messages.iter(),
+            )?;
         }
-        Ok(Self { topics: walk.topics, cut, damage: walk.damage })
+        Ok(Self { container, topics: found.topics, cut, damage: found.damage })
     }
 }
 
@@ -149,12 +154,12 @@ fn arrange(path: &Path, places: &mut [MessageIndexEntry]) -> Result<(), IoError>
     Ok(())
 }
 
-/// A walk over the records of a file.
-struct Walk<'a> {
-    file: File<'a>,
-    limits: &'a Limits,
-    /// The names of the types.
-    schemas: BTreeMap<u16, String>,
+/// What a walk has found so far.
+pub(super) struct Found<'a> {
+    path: &'a Path,
+    /// Bytes of the file.
+    length: u64,
+    pub(super) limits: &'a Limits,
     /// Which topic a channel has.
     channels: BTreeMap<u16, usize>,
     /// The messages of a channel.
@@ -169,89 +174,29 @@ struct Walk<'a> {
     /// For each chunk its bytes, unpacked and in the file.
     sizes: BTreeMap<u64, [u64; 2]>,
     /// Whether what is not whole is left out.
-    salvage: bool,
+    pub(super) salvage: bool,
     /// The first that was left out.
     damage: Option<Box<Detail>>,
 }
 
-/// A chunk and the index that follows it.
-struct Chunk {
-    head: Head,
-    index: Vec<(u16, Vec<(u64, u64)>)>,
-}
-
-impl Walk<'_> {
-    /// Walks to the end; what was found before an error stays.
-    fn all(&mut self) -> Result<(), IoError> {
-        let mut at = self.file.start()?;
-        let (mut chunk, mut statistics): (Option<Chunk>, Vec<(u16, u64)>) = (None, vec![]);
-        loop {
-            let head = match self.file.head(at) {
-                Ok(head) => head,
-                Err(e) => {
-                    // The index of the last chunk may be cut.
-                    if let Some(chunk) = chunk.take() {
-                        self.count(&chunk.head)?;
-                        self.scan(&chunk.head)?;
-                    }
-                    return Err(e);
-                }
-            };
-            at = head.end();
-            if head.op == op::MESSAGE_INDEX {
-                if self.salvage {
-                    continue;
-                }
-                let content = self.file.small(&head)?;
-                if let (Some(chunk), Record::MessageIndex { channel, entries }) =
-                    (&mut chunk, self.parse(&head, &content)?)
-                {
-                    chunk.index.push((channel, entries));
-                }
-                continue;
-            }
-            chunk.take().map_or(Ok(()), |chunk| self.finish(chunk))?;
-            match head.op {
-                op::CHUNK => chunk = Some(Chunk { head, index: vec![] }),
-                op::MESSAGE => {
-                    let content = self.file.front(&head, MESSAGE_HEADER)?;
-                    self.take(head.at, 0, head.at, head.op, &content)?;
-                }
-                op::SCHEMA | op::CHANNEL => {
-                    let content = self.file.small(&head)?;
-                    self.take(head.at, 0, head.at, head.op, &content)?;
-                }
-                op::STATISTICS => {
-                    let content = self.file.small(&head)?;
-                    if let Record::Statistics { counts } = self.parse(&head, &content)? {
-                        statistics = counts;
-                    }
-                }
-                op::FOOTER => break,
-                _ => {}
-            }
-        }
-        self.file.finish(at)?;
-        self.compare(&statistics, at)
-    }
-
-    fn parse<'a>(&self, head: &Head, content: &'a [u8]) -> Result<Record<'a>, IoError> {
-        parse(self.file.path, head.at, head.op, content)
+impl<'a> Found<'a> {
+    /// A place in the file, for errors.
+    fn at(&self, at: u64) -> At<'a> {
+        At { path: self.path, offset: Some(at.min(self.length)) }
     }
 
     /// Counts what a chunk unpacks to. One that alone is too large is refused when it is read.
-    fn count(&mut self, head: &Head) -> Result<(), IoError> {
-        let size = self.file.unpacked(head)?;
-        if size <= self.limits.most_unpacked(self.file.length) {
+    pub(super) fn count(&mut self, at: u64, [size, packed]: [u64; 2]) -> Result<(), IoError> {
+        if size <= self.limits.most_unpacked(self.length) {
             self.unpacked = self.unpacked.saturating_add(size);
-            self.check_unpacked(head.at, "chunks unpacked", self.unpacked)?;
-            self.sizes.insert(head.at, [size, head.length]);
+            self.check_unpacked(at, "chunks unpacked", self.unpacked)?;
+            self.sizes.insert(at, [size, packed]);
         }
         Ok(())
     }
 
     fn check_unpacked(&self, at: u64, field: &str, bytes: u64) -> Result<(), IoError> {
-        self.limits.check_unpacked(&self.file.at(at), field, bytes, self.file.length)
+        self.limits.check_unpacked(&self.at(at), field, bytes, self.length)
     }
 
     /// Checks what reading clouds in this order unpacks, chunks that are let go in between again.
@@ -260,24 +205,9 @@ impl Walk<'_> {
         self.check_unpacked(0, &format!("chunks unpacked for the {field}"), bytes)
     }
 
-    /// Takes the messages of a chunk from its index, if that tells all; else from its content.
-    fn finish(&mut self, chunk: Chunk) -> Result<(), IoError> {
-        self.count(&chunk.head)?;
-        let known = |(channel, _): &(u16, Vec<_>)| self.channels.contains_key(channel);
-        if self.salvage || chunk.index.is_empty() || !chunk.index.iter().all(known) {
-            return self.scan(&chunk.head);
-        }
-        for (channel, entries) in chunk.index {
-            for (time, at) in entries {
-                self.saw(MessageIndexEntry::new(time, chunk.head.at, at, channel))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the
     /// error.
-    fn forgive(&mut self, e: IoError) -> Result<(), IoError> {
+    pub(super) fn forgive(&mut self, e: IoError) -> Result<(), IoError> {
         match e.detail().filter(|_| self.salvage && e.is_damage()) {
             Some(detail) => {
                 self.damage.get_or_insert_with(|| detail.clone().into());
@@ -287,58 +217,28 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes all from the content of a chunk.
-    fn scan(&mut self, head: &Head) -> Result<(), IoError> {
-        self.scan_whole(head).or_else(|e| self.forgive(e))
-    }
-
-    fn scan_whole(&mut self, head: &Head) -> Result<(), IoError> {
-        let bytes = unpack(&mut self.file, head, self.limits, 0)?;
-        let mut at = 0;
-        while let Some(record) = inner(self.file.path, head.at, &bytes, at)? {
-            self.take(head.at, head.at, at as u64, record.op, record.content)?;
-            at = record.next;
-        }
-        Ok(())
-    }
-
-    /// Takes a type, a channel or a message; `near` is the place that errors name.
-    fn take(&mut self, near: u64, chunk: u64, at: u64, op: u8, content: &[u8]) -> Result<(), IoError> {
-        if chunk > 0 && ![op::SCHEMA, op::CHANNEL, op::MESSAGE].contains(&op) {
-            let wanted = "a schema, a channel or a message";
-            bail!(self.file.at(near), BadValue, "record in a chunk", wanted, "opcode {op}");
-        }
-        match parse(self.file.path, near, op, content)? {
-            Record::Schema { id, name } => {
-                let known = self.schemas.entry(id).or_insert_with(|| name.to_owned());
-                if known != name {
-                    bail!(self.file.at(near), BadValue, "schema {id}", "`{known}`, as before", "`{name}`");
-                }
-            }
-            Record::Channel { id, schema, topic, encoding } => self.channel(near, id, schema, topic, encoding)?,
-            Record::Message { channel, time, .. } => self.saw(MessageIndexEntry::new(time, chunk, at, channel))?,
-            _ => {}
-        }
-        Ok(())
+    /// Whether a channel was told.
+    pub(super) fn knows(&self, channel: u16) -> bool {
+        self.channels.contains_key(&channel)
     }
 
     /// Takes a channel: of a topic that is known, or of a new one.
-    fn channel(&mut self, near: u64, id: u16, schema: u16, name: &str, encoding: &str) -> Result<(), IoError> {
-        let schema_name = match self.schemas.get(&schema) {
-            Some(name) => name.clone(),
-            None if schema == 0 => String::new(),
-            None => {
-                bail!(self.file.at(near), BadValue, "channel `{name}`", "a schema that is known", "schema {schema}");
-            }
-        };
-        if self.topics.len() >= MOST_TOPICS {
+    pub(super) fn channel(
+        &mut self,
+        near: u64,
+        id: u16,
+        name: &str,
+        schema_name: &str,
+        encoding: &str,
+    ) -> Result<(), IoError> {
+        let key = [name, schema_name, encoding].map(str::to_owned);
+        if self.topics.len() >= MOST_TOPICS && !self.names.contains_key(&key) {
             let wanted = format!("at most {MOST_TOPICS} topics");
             let found = "one more; split the bag by topics";
-            bail!(self.file.at(near), LimitExceeded, "channel `{name}`", wanted, found);
+            bail!(self.at(near), LimitExceeded, "channel `{name}`", wanted, found);
         }
-        let key = [name, &schema_name, encoding].map(str::to_owned);
         let place = *self.names.entry(key).or_insert_with(|| {
-            let (name, message_encoding) = (name.to_owned(), encoding.to_owned());
+            let [name, schema_name, message_encoding] = [name, schema_name, encoding].map(str::to_owned);
             self.topics.push(Topic {
                 name,
                 schema_name,
@@ -351,16 +251,16 @@ impl Walk<'_> {
             self.topics.len() - 1
         });
         if *self.channels.entry(id).or_insert(place) != place {
-            bail!(self.file.at(near), BadValue, "channel {id}", "one topic", "`{name}` too");
+            bail!(self.at(near), BadValue, "channel {id}", "one topic", "`{name}` too");
         }
         Ok(())
     }
 
     /// Counts a message, and keeps the place of a cloud.
-    fn saw(&mut self, place: MessageIndexEntry) -> Result<(), IoError> {
+    pub(super) fn saw(&mut self, place: MessageIndexEntry) -> Result<(), IoError> {
         let Some(&topic) = self.channels.get(&place.channel) else {
             let near = place.chunk.max(place.at * u64::from(place.chunk == 0));
-            bail!(self.file.at(near), BadValue, "message", "a channel that is known", ("channel {}", place.channel));
+            bail!(self.at(near), BadValue, "message", "a channel that is known", ("channel {}", place.channel));
         };
         *self.counts.entry(place.channel).or_default() += 1;
         let topic = &mut self.topics[topic];
@@ -371,7 +271,7 @@ impl Walk<'_> {
             let bytes = 2 * self.places * size_of::<MessageIndexEntry>() as u64;
             if let Some(most) = self.limits.max_memory.filter(|&most| bytes > most) {
                 let wanted = format!("at most {most} bytes (the limit `max_memory`, --max-memory)");
-                bail!(self.file.at(place.chunk), LimitExceeded, "memory", wanted, "{bytes} bytes or more");
+                bail!(self.at(place.chunk), LimitExceeded, "memory", wanted, "{bytes} bytes or more");
             }
             topic.messages.push(place);
         }
@@ -379,13 +279,13 @@ impl Walk<'_> {
     }
 
     /// Compares the messages of each channel with the numbers that the file gives.
-    fn compare(&self, statistics: &[(u16, u64)], at: u64) -> Result<(), IoError> {
+    pub(super) fn compare(&self, statistics: &[(u16, u64)], whose: &str, at: u64) -> Result<(), IoError> {
         for (channel, wanted) in statistics {
             let found = self.counts.get(channel).copied().unwrap_or(0);
             if found != *wanted {
                 let name = self.channels.get(channel).map_or("", |&topic| &*self.topics[topic].name);
-                let wanted = format!("{wanted} messages, as the statistics say");
-                bail!(self.file.at(at), SizeMismatch, "channel {channel} `{name}`", wanted, "{found} messages");
+                let wanted = format!("{wanted} messages, as {whose}");
+                bail!(self.at(at), SizeMismatch, "channel {channel} `{name}`", wanted, "{found} messages");
             }
         }
         Ok(())

@@ -119,6 +119,11 @@ impl<'p, 'a> Wire<'p, 'a> {
                 .strip_suffix(&[0])
                 .ok_or_else(|| fault!(self, BadValue, field, "a text that ends with a zero byte", excerpt(bytes)))?;
         }
+        self.text_of(field, bytes)
+    }
+
+    /// The text that bytes are.
+    pub(super) fn text_of<'b>(&self, field: &str, bytes: &'b [u8]) -> Result<&'b str, IoError> {
         match str::from_utf8(bytes) {
             Ok(text) if text.len() <= LONGEST_TEXT && !text.chars().any(char::is_control) => Ok(text),
             _ => {

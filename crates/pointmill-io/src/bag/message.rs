@@ -1,8 +1,8 @@
 //! A message of a bag, from its place.
 
-use super::chunk::unpack;
+use super::container::Container;
+use super::file::{File, MessageIndexEntry};
 use super::held::Held;
-use super::record::{File, MessageIndexEntry, Record, inner, parse};
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::limits::Limits;
@@ -10,9 +10,18 @@ use crate::source::ReadSeek;
 use std::path::Path;
 use std::sync::Arc;
 
+/// A message in a chunk.
+pub(super) struct Body<'c> {
+    /// Bytes of its record.
+    pub(super) length: u64,
+    /// The message, or why it is not the one of the index.
+    pub(super) data: Result<&'c [u8], IoError>,
+}
+
 /// Reads a message, and checks that it is the one that the index names. If `is_last`, it will not
 /// be read again soon.
 pub(super) fn message(
+    container: Container,
     path: &Path,
     reader: &mut dyn ReadSeek,
     place: &MessageIndexEntry,
@@ -22,17 +31,14 @@ pub(super) fn message(
 ) -> Result<Vec<u8>, IoError> {
     let mut file = File::new(path, reader, limits.max_memory)?;
     if place.chunk == 0 {
-        let head = file.head(place.at)?;
-        let content = file.content(&head)?;
-        return body(path, place, head.op, &content);
+        return container.message(&mut file, place);
     }
     let chunk = match held.get(place.chunk) {
         Some(chunk) => chunk,
         None => {
-            let head = file.head(place.chunk)?;
-            let size = file.unpacked(&head)?;
-            held.make_room(size.saturating_add(head.length));
-            let chunk = Arc::new(unpack(&mut file, &head, limits, held.bytes())?);
+            let [size, packed] = container.sizes(&mut file, place.chunk)?;
+            held.make_room(size.saturating_add(packed));
+            let chunk = Arc::new(container.chunk(&mut file, place.chunk, limits, held.bytes())?);
             held.put(place, size, chunk.clone());
             chunk
         }
@@ -41,32 +47,21 @@ pub(super) fn message(
         held.read(place.chunk);
     }
     let at = usize::try_from(place.at).unwrap_or(usize::MAX);
-    let Some(record) = inner(path, place.chunk, &chunk, at)? else {
+    let Some(body) = container.message_in(path, place, &chunk, at)? else {
         return Err(other(path, place, format!("{} bytes in the chunk", chunk.len())));
     };
     // Messages in messages would take time for each.
-    if (record.next - at) as u64 > u64::from(place.room) && place.room < u32::MAX {
+    if body.length > u64::from(place.room) && place.room < u32::MAX {
         let wanted = format!("at most {} bytes, where the next message of the index starts", place.room);
-        let found = format!("{} bytes", record.next - at);
+        let found = format!("{} bytes", body.length);
         let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
         return Err(fault!(path, BadValue, field, wanted, found).at(Some(place.chunk)));
     }
-    body(path, place, record.op, record.content)
-}
-
-/// The bytes of the message in a record.
-fn body(path: &Path, place: &MessageIndexEntry, op: u8, content: &[u8]) -> Result<Vec<u8>, IoError> {
-    match parse(path, place.chunk, op, content)? {
-        Record::Message { channel, time, data } if (channel, time) == (place.channel, place.log_time_ns) => {
-            Ok(data.to_vec())
-        }
-        Record::Message { channel, time, .. } => Err(other(path, place, format!("channel {channel} at {time} ns"))),
-        _ => Err(other(path, place, format!("opcode {op}"))),
-    }
+    body.data.map(<[u8]>::to_vec)
 }
 
 /// The index names a message that is not there.
-fn other(path: &Path, place: &MessageIndexEntry, found: String) -> IoError {
+pub(super) fn other(path: &Path, place: &MessageIndexEntry, found: String) -> IoError {
     let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
     let wanted = format!("a message of channel {} at {} ns, as the index says", place.channel, place.log_time_ns);
     fault!(path, BadValue, field, wanted, found).at(Some(place.chunk))

@@ -4,7 +4,7 @@
 //! Which ones depends on the index alone, so that what a pass over the clouds costs is known before
 //! the first is read.
 
-use super::record::MessageIndexEntry;
+use super::file::MessageIndexEntry;
 use std::collections::BTreeMap;
 
 /// The most bytes that are held, and the most chunks. One chunk is held whatever it has.

@@ -1,12 +1,11 @@
 //! The records of an MCAP file, one after the other, each known by its place before its bytes are
 //! read.
 
-use super::wire::{Encoding, Wire};
+use super::super::file::{File, MOST};
+use super::super::wire::{Encoding, Wire};
 use crate::bytes::u64_at;
 use crate::error::IoError;
-use crate::fault::{At, bail, fault};
-use crate::source::{ReadSeek, Source};
-use std::io::SeekFrom;
+use crate::fault::{bail, fault};
 use std::path::Path;
 
 /// How every MCAP file starts and ends.
@@ -14,9 +13,6 @@ pub(crate) const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";
 
 /// Bytes of a record in front of its content: an opcode, and the length of the content.
 const HEAD: u64 = 9;
-
-/// The most content of a record that is neither a chunk nor a message, in bytes.
-const MOST: u64 = 64 << 20;
 
 /// What a record is.
 pub(super) mod op {
@@ -46,48 +42,7 @@ impl Head {
     }
 }
 
-/// Where a message lies. Ordered by time, then as in the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MessageIndexEntry {
-    pub(super) log_time_ns: u64,
-    /// Where its chunk starts; 0 for a message outside of chunks.
-    pub(super) chunk: u64,
-    /// Where its record starts, in the content of its chunk or in the file.
-    pub(super) at: u64,
-    /// Bytes up to the next message of the topic in its chunk; the largest number where there is
-    /// none.
-    pub(super) room: u32,
-    /// Messages of the topic in its chunk, at most the largest number.
-    pub(super) together: u16,
-    pub(super) channel: u16,
-}
-
-impl MessageIndexEntry {
-    pub(super) const fn new(log_time_ns: u64, chunk: u64, at: u64, channel: u16) -> Self {
-        Self { log_time_ns, chunk, at, channel, room: u32::MAX, together: 1 }
-    }
-}
-
-/// A file of records.
-pub(super) struct File<'a> {
-    pub(super) path: &'a Path,
-    reader: &'a mut dyn ReadSeek,
-    /// Bytes of the file.
-    pub(super) length: u64,
-    max_memory: Option<u64>,
-}
-
-impl<'a> File<'a> {
-    pub(super) fn new(path: &'a Path, reader: &'a mut dyn ReadSeek, max_memory: Option<u64>) -> Result<Self, IoError> {
-        let length = reader.seek(SeekFrom::End(0)).map_err(IoError::io(path, "seek"))?;
-        Ok(Self { path, reader, length, max_memory })
-    }
-
-    /// A place in the file, for errors.
-    pub(super) fn at(&self, at: u64) -> At<'a> {
-        At { path: self.path, offset: Some(at.min(self.length)) }
-    }
-
+impl File<'_> {
     /// Checks the first bytes; where the first record starts.
     pub(super) fn start(&mut self) -> Result<u64, IoError> {
         self.magic(0, "first bytes")
@@ -157,12 +112,6 @@ impl<'a> File<'a> {
             bail!(self.at(head.at), LimitExceeded, "record", wanted, head.length);
         }
         self.content(head)
-    }
-
-    fn bytes(&mut self, at: u64, count: u64) -> Result<Vec<u8>, IoError> {
-        self.reader.seek(SeekFrom::Start(at)).map_err(IoError::io(self.path, "seek"))?;
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        Source::new(self.path, self.reader, Some(self.length - at)).within(self.max_memory).values(count, false)
     }
 }
 

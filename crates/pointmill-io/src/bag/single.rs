@@ -1,11 +1,12 @@
 //! A bag of one cloud, as one of the formats of clouds.
 
-use super::bag::no_clouds;
 use super::cloud::PointCloud2;
 use super::held::Held;
 use super::index::{Index, Topic};
+use super::mcap::MAGIC;
 use super::message::message;
-use super::record::MAGIC;
+use super::reader::no_clouds;
+use super::rosbag::NAME;
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::limits::Bounds;
@@ -14,12 +15,15 @@ use crate::source::ReadSeek;
 use crate::warning::Warning;
 use std::path::Path;
 
-/// How every bag starts.
-pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
+/// How MCAP files start.
+pub(crate) const MCAP: &[&[u8]] = &[MAGIC];
+
+/// How bags of ROS 1 start.
+pub(crate) const ROSBAG: &[&[u8]] = &[NAME];
 
 /// Reads the only cloud of a bag.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
-    let Index { topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
+    let Index { container, topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
@@ -31,7 +35,7 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();
     if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
         let mut held = Held::new(bounds.limits.max_memory);
-        let bytes = message(path, reader, &topic.messages[0], &bounds.limits, &mut held, true)?;
+        let bytes = message(container, path, reader, &topic.messages[0], &bounds.limits, &mut held, true)?;
         let mut rows = PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds)?;
         let points = rows.len() as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));
@@ -40,6 +44,6 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     if !topics.iter().any(|topic| topic.cloud_encoding().is_some()) {
         return Err(no_clouds(path, &topics));
     }
-    let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `mcap::Bag` reads bags of several";
+    let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `bag::Bag` reads bags of several";
     Err(fault!(path, UnsupportedFormat, "clouds", wanted, ("{count} in {} topics", clouds.len())))
 }

@@ -1,0 +1,91 @@
+//! The containers of bags: what tells them apart, and how each is read.
+
+use super::file::{File, MessageIndexEntry};
+use super::index::Found;
+use super::message::Body;
+use super::{mcap, rosbag};
+use crate::error::IoError;
+use crate::format::Format;
+use crate::limits::Limits;
+use std::path::Path;
+
+/// What a bag is laid in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Container {
+    Mcap,
+    Rosbag,
+}
+
+impl Container {
+    /// The container that the first bytes tell, else the name.
+    pub(super) fn of(path: &Path, first: &[u8]) -> Self {
+        let is_rosbag = first.starts_with(rosbag::NAME) || (!first.is_empty() && rosbag::NAME.starts_with(first));
+        match Format::from_name(path) {
+            _ if first.starts_with(mcap::MAGIC) => Self::Mcap,
+            Some(Format::Rosbag) => Self::Rosbag,
+            _ if is_rosbag => Self::Rosbag,
+            _ => Self::Mcap,
+        }
+    }
+
+    pub(super) const fn format(self) -> Format {
+        match self {
+            Self::Mcap => Format::Mcap,
+            Self::Rosbag => Format::Rosbag,
+        }
+    }
+
+    /// Checks the first bytes; where the first record starts.
+    pub(super) fn start(self, file: &mut File<'_>) -> Result<u64, IoError> {
+        match self {
+            Self::Mcap => mcap::start(file),
+            Self::Rosbag => rosbag::start(file),
+        }
+    }
+
+    /// Walks over the records from one on; what was found before an error stays.
+    pub(super) fn walk<'a>(self, file: &mut File<'a>, found: &mut Found<'a>, at: u64) -> Result<(), IoError> {
+        match self {
+            Self::Mcap => mcap::walk(file, found, at),
+            Self::Rosbag => rosbag::walk(file, found, at),
+        }
+    }
+
+    /// The bytes of a chunk, unpacked and in the file.
+    pub(super) fn sizes(self, file: &mut File<'_>, at: u64) -> Result<[u64; 2], IoError> {
+        match self {
+            Self::Mcap => mcap::sizes(file, at),
+            Self::Rosbag => rosbag::sizes(file, at),
+        }
+    }
+
+    /// The content of a chunk, while `held` bytes of others are held.
+    pub(super) fn chunk(self, file: &mut File<'_>, at: u64, limits: &Limits, held: u64) -> Result<Vec<u8>, IoError> {
+        match self {
+            Self::Mcap => mcap::chunk(file, at, limits, held),
+            Self::Rosbag => rosbag::chunk(file, at, limits, held),
+        }
+    }
+
+    /// The message at a place outside of chunks.
+    pub(super) fn message(self, file: &mut File<'_>, place: &MessageIndexEntry) -> Result<Vec<u8>, IoError> {
+        match self {
+            Self::Mcap => mcap::message(file, place),
+            Self::Rosbag => rosbag::message(file, place),
+        }
+    }
+
+    /// The message at a place of a chunk's content; `None` if nothing is there.
+    pub(super) fn message_in<'c>(
+        self,
+        path: &Path,
+        place: &MessageIndexEntry,
+        chunk: &'c [u8],
+        at: usize,
+    ) -> Result<Option<Body<'c>>, IoError> {
+        match self {
+            Self::Mcap => mcap::message_in(path, place, chunk, at),
+            Self::Rosbag => rosbag::message_in(path, place, chunk, at),
+        }
+    }
+}

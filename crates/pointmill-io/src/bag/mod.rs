@@ -1,0 +1,25 @@
+//! Clouds in bags: messages of the type `sensor_msgs/PointCloud2`, as ROS 1 and ROS 2 write them, in
+//! MCAP and in bags of ROS 1.
+//!
+//! [`Bag`] opens a file, lists its topics and reads its clouds one at a time. Chunks may be packed:
+//! of MCAP by LZ4 or Zstandard, of ROS 1 by LZ4 or bzip2. A bag needs no index: [`Bag::open`] passes
+//! over chunks whose messages are indexed behind them, and looks into the others. [`PointCloud2`]
+//! reads a message that came in another way.
+
+mod chunk;
+mod cloud;
+mod container;
+mod file;
+mod held;
+mod index;
+mod mcap;
+mod message;
+mod reader;
+mod rosbag;
+pub(crate) mod single;
+mod wire;
+
+pub use cloud::{PointCloud2, PointField};
+pub use index::Topic;
+pub use reader::{Bag, Cloud, Clouds, Layout, TimeOrigin};
+pub use wire::Encoding;
