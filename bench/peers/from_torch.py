@@ -205,7 +205,7 @@ def detector(c, sweeps, rounds=5):
             if layer < 3:
                 books.append(sparse.index_pairs(kept, shape, kind="strided", kernel=3, stride=2, padding=1))
                 kept, shape = books[-1].coords, list(books[-1].shape)
-        return [voxels.means, *(book.table for book in books), boxes.nms(found, scores, 0.2, class_ids=classes)]
+        return [voxels.mean, *(book.table for book in books), boxes.nms(found, scores, 0.2, class_ids=classes)]
 
     hashes, times = set(), []
     for turn in range(rounds):

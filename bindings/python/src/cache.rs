@@ -37,17 +37,30 @@ struct CacheEntry<P, V> {
     cached: CachedWorker<V>,
 }
 
-/// Operators that nobody uses at the moment, the last used last. A forked process begins with none:
-/// those of its parent may be in the hands of a thread that it has not, and those of a GPU are not
-/// its own.
-pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<VecDeque<CacheEntry<P, V>>>>);
+/// Operators that nobody uses at the moment. A forked process begins with none: those of its parent
+/// may be in the hands of a thread that it has not, and those of a GPU are not its own.
+pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<Idle<P, V>>>);
+
+struct Idle<P, V> {
+    /// The last used last.
+    free: VecDeque<CacheEntry<P, V>>,
+    /// Those that a capture used, with its number. Its graph may use their memory as long as the
+    /// process lives, so only later calls of the same capture take them.
+    captured: Vec<(u64, CacheEntry<P, V>)>,
+}
+
+impl<P, V> Default for Idle<P, V> {
+    fn default() -> Self {
+        Self { free: VecDeque::new(), captured: Vec::new() }
+    }
+}
 
 impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
     pub(crate) const fn new() -> Self {
         Self(PerProcess::new(Mutex::default))
     }
 
-    fn idle(&'static self) -> MutexGuard<'static, VecDeque<CacheEntry<P, V>>> {
+    fn idle(&'static self) -> MutexGuard<'static, Idle<P, V>> {
         self.0.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,8 +105,19 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
         make: impl FnOnce(&Stream) -> pointmill::Result<V>,
     ) -> pointmill::Result<CachedWorker<V>> {
         let mut idle = self.idle();
-        let found = idle.iter().rposition(|one| one.place == place && one.params == *params);
-        if let Some(one) = found.and_then(|at| idle.remove(at)) {
+        let fits = |one: &CacheEntry<P, V>| one.place == place && one.params == *params;
+        if !idle.captured.is_empty() {
+            // Who asks while nothing is captured shows that the captures of the place are over.
+            let now = place.stream()?.capture_number()?;
+            let over = idle.captured.extract_if(.., |(capture, one)| one.place == place && Some(*capture) != now);
+            over.for_each(std::mem::forget);
+            let found = idle.captured.iter().position(|(capture, one)| Some(*capture) == now && fits(one));
+            if let Some(at) = found {
+                return Ok(idle.captured.swap_remove(at).1.cached);
+            }
+        }
+        let found = idle.free.iter().rposition(fits);
+        if let Some(one) = found.and_then(|at| idle.free.remove(at)) {
             return Ok(one.cached);
         }
         drop(idle);
@@ -103,15 +127,18 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
 
     /// Puts an operator back.
     pub(crate) fn put(&'static self, place: Place, params: P, cached: CachedWorker<V>) {
-        if cached.stream.is_capturing().unwrap_or(true) {
-            // A graph may use its memory as long as the process lives; the next call makes another
-            // one.
-            std::mem::forget(cached);
-            return;
-        }
+        let capture = match cached.stream.capture_number() {
+            Ok(capture) => capture,
+            // Perhaps a graph may use its memory.
+            Err(_) => return std::mem::forget(cached),
+        };
         let mut idle = self.idle();
-        idle.push_back(CacheEntry { place, params, cached });
-        let oldest = if idle.len() > MOST { idle.pop_front() } else { None };
+        let entry = CacheEntry { place, params, cached };
+        if let Some(capture) = capture {
+            return idle.captured.push((capture, entry));
+        }
+        idle.free.push_back(entry);
+        let oldest = if idle.free.len() > MOST { idle.free.pop_front() } else { None };
         drop(idle);
         if let Some(oldest) = oldest {
             oldest.cached.retire();
@@ -120,7 +147,8 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
 
     /// Lets all operators go.
     pub(crate) fn clear(&'static self) {
-        let all = std::mem::take(&mut *self.idle());
-        all.into_iter().for_each(|one| one.cached.retire());
+        let Idle { free, captured } = std::mem::take(&mut *self.idle());
+        free.into_iter().for_each(|one| one.cached.retire());
+        captured.into_iter().for_each(std::mem::forget);
     }
 }

@@ -7,10 +7,12 @@ use pointmill_core::reduction::{NONE, Number};
 
 /// Columns of a part.
 pub const PART: u32 = 8;
-/// Threads a block.
-const THREADS: u32 = 256;
+/// Threads of a block that load.
+const LOADERS: u32 = 256;
+/// Threads a block: those and a warp that adds, so that neither waits for the other.
+const THREADS: u32 = LOADERS + WARP;
 /// Values of a column that are loaded at once, one by each group of threads.
-const SLOTS: u32 = THREADS / PART;
+const SLOTS: u32 = LOADERS / PART;
 /// Values that each thread loads of a tile.
 const LOADS: usize = 12;
 /// Values of a column that a tile holds.
@@ -33,6 +35,8 @@ struct Part {
     end: u32,
     slot: u32,
     lane_column: u32,
+    /// Whether this thread loads.
+    loads: bool,
 }
 
 impl Part {
@@ -58,7 +62,8 @@ impl<T: Stored> ReduceArgs<T> {
                 let row = *self.long.add((item / parts as u64) as usize);
                 let column = (item % parts as u64) as u32 * PART + lane_column;
                 let (start, end) = (*self.splits.add(row as usize), *self.splits.add(row as usize + 1));
-                let part = Part { row, column, is_there: column < self.columns, start, end, slot, lane_column };
+                let (is_there, loads) = (column < self.columns, thread_index() < LOADERS);
+                let part = Part { row, column, is_there, start, end, slot, lane_column, loads };
                 if self.how.picks() {
                     self.pick(&part);
                 } else {
@@ -80,42 +85,45 @@ impl<T: Stored> ReduceArgs<T> {
         unsafe { *self.values.add(value as usize * self.columns as usize + column as usize) }
     }
 
-    /// Adds the values in order. Those of a tile and the places of the next are on their way while
-    /// the tile before is added.
+    /// Adds the values in order: a warp adds a tile while others load the next one, and the places of
+    /// the one after it.
     ///
     /// # Safety
     /// There is such a part, and room for two tiles.
     #[inline(always)]
     unsafe fn add(&self, part: &Part) {
-        let Part { start, end, .. } = *part;
+        let Part { start, end, loads, .. } = *part;
         let mut places = [0; LOADS];
         let mut values = [T::narrow(T::Wide::ZERO); LOADS];
         // SAFETY: places below the end of the row are in its list.
         unsafe {
             for j in 0..LOADS {
                 let k = part.place(0, j);
-                values[j] = if k < end { self.load(part, self.value(k)) } else { values[j] };
+                values[j] = if loads & (k < end) { self.load(part, self.value(k)) } else { values[j] };
             }
             for j in 0..LOADS {
                 let k = part.place(1, j);
-                places[j] = if k < end { self.value(k) } else { 0 };
+                places[j] = if loads & (k < end) { self.value(k) } else { 0 };
             }
             let mut sum = T::Wide::ZERO;
             let (mut tile, tiles) = (0, (end - start).div_ceil(TILE));
             while tile < tiles {
                 let shared = Shared::at(tile % 2 * (WORDS * T::WORDS));
-                for j in 0..LOADS {
-                    put::<T>(shared, part.lane_column * COLUMN + j as u32 * SLOTS + part.slot, values[j].widen());
+                if loads {
+                    for j in 0..LOADS {
+                        put::<T>(shared, part.lane_column * COLUMN + j as u32 * SLOTS + part.slot, values[j].widen());
+                    }
                 }
                 sync_block();
-                for j in 0..LOADS {
-                    values[j] = if part.place(tile + 1, j) < end { self.load(part, places[j]) } else { values[j] };
-                }
-                for j in 0..LOADS {
-                    let k = part.place(tile + 2, j);
-                    places[j] = if k < end { self.value(k) } else { 0 };
-                }
-                if thread_index() < PART {
+                if loads {
+                    for j in 0..LOADS {
+                        values[j] = if part.place(tile + 1, j) < end { self.load(part, places[j]) } else { values[j] };
+                    }
+                    for j in 0..LOADS {
+                        let k = part.place(tile + 2, j);
+                        places[j] = if k < end { self.value(k) } else { 0 };
+                    }
+                } else if lane() < PART {
                     let left = end - start - tile * TILE;
                     let count = if left < TILE { left } else { TILE };
                     let column = part.lane_column * COLUMN;
@@ -136,7 +144,7 @@ impl<T: Stored> ReduceArgs<T> {
                 }
                 tile += 1;
             }
-            if (thread_index() < PART) & part.is_there {
+            if !loads & (lane() < PART) & part.is_there {
                 self.write((part.row, part.column), [sum], [NONE], (start, end));
             }
         }
@@ -149,13 +157,13 @@ impl<T: Stored> ReduceArgs<T> {
     /// As [`Self::add`].
     #[inline(always)]
     unsafe fn pick(&self, part: &Part) {
-        let Part { start, end, .. } = *part;
+        let Part { start, end, loads, .. } = *part;
         let (bests, froms) = (Shared::at(0), Shared::at(THREADS * T::WORDS));
         let (mut best, mut from) = (T::Wide::ZERO, NONE);
         // SAFETY: places below the end of the row are in its list.
         unsafe {
             let mut tile = 0;
-            while start + tile * TILE < end {
+            while loads & (start + tile * TILE < end) {
                 let mut values = [T::narrow(T::Wide::ZERO); LOADS];
                 for j in 0..LOADS {
                     let k = part.place(tile, j);

@@ -101,8 +101,17 @@ impl Stream {
     /// # Errors
     /// A device that no longer answers; a stream that was retired.
     pub fn is_capturing(&self) -> Result<bool> {
+        Ok(self.capture_number()?.is_some())
+    }
+
+    /// The number of the capture that records what is queued, which no other capture has.
+    ///
+    /// # Errors
+    /// As [`Stream::is_capturing`].
+    #[doc(hidden)]
+    pub fn capture_number(&self) -> Result<Option<u64>> {
         // SAFETY: the stream is alive.
-        self.ask(|machine, raw| unsafe { machine.is_capturing(raw) })
+        self.ask(|machine, raw| unsafe { machine.capture(raw) })
     }
 
     /// Refuses what a graph cannot hold.

@@ -98,8 +98,8 @@ pub(crate) trait Machine: Send + Sync {
     /// Ends the recording, and makes it a graph that can be launched.
     unsafe fn end_capture(&self, stream: RawStream) -> Result<RawGraph>;
 
-    /// Whether what is queued is recorded.
-    unsafe fn is_capturing(&self, stream: RawStream) -> Result<bool>;
+    /// The number of the capture that records what is queued, which no other one has; none where it runs.
+    unsafe fn capture(&self, stream: RawStream) -> Result<Option<u64>>;
 
     /// Queues the work of a graph, whose addresses are still valid.
     unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()>;

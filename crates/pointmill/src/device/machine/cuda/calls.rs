@@ -5,6 +5,28 @@ use crate::Result;
 use crate::device::machine::interface::{DeviceInfo, Launch, Machine, Name, RawEvent, RawGraph, RawStream};
 use cudarc::driver::{result, sys};
 use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+/// `cuStreamGetCaptureInfo_v2`: stream, status, number; the graph and what it waits for.
+type CaptureInfo = unsafe extern "C" fn(
+    sys::CUstream,
+    *mut sys::CUstreamCaptureStatus,
+    *mut u64,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> sys::CUresult;
+
+/// The function of the driver: the bindings have that of newer drivers alone.
+fn capture_info() -> CaptureInfo {
+    static FOUND: OnceLock<CaptureInfo> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        // SAFETY: the driver was loaded for the stream that is asked about, and every one since that of
+        // CUDA 11.3 has a function of this type.
+        unsafe { *sys::culib().get(b"cuStreamGetCaptureInfo_v2").expect("every driver since 11.3 has it") }
+    })
+}
 
 impl RawStream {
     const fn cuda(self) -> sys::CUstream {
@@ -164,8 +186,7 @@ impl Machine for Gpu {
             // SAFETY: the function belongs to a module that is never unloaded, and takes this one
             // argument, which the driver copies; what it points to is the caller's promise. Where
             // kernels overlap, each waits for what is before it as its first instruction.
-            unsafe { sys::cuLaunchKernelEx(&raw const config, function, params.as_mut_ptr(), std::ptr::null_mut()) }
-                .result()
+            unsafe { sys::cuLaunchKernelEx(&raw const config, function, params.as_mut_ptr(), null_mut()) }.result()
         })
     }
 
@@ -225,10 +246,14 @@ impl Machine for Gpu {
         ready.map(|graph| RawGraph(graph as usize))
     }
 
-    unsafe fn is_capturing(&self, stream: RawStream) -> Result<bool> {
-        // SAFETY: the caller's stream is alive.
-        let status = self.call("say if it is captured", || unsafe { result::stream::is_capturing(stream.cuda()) })?;
-        Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    unsafe fn capture(&self, stream: RawStream) -> Result<Option<u64>> {
+        let (mut status, mut id) = (sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, 0);
+        let (to, not_asked) = ((&raw mut status, &raw mut id), null_mut());
+        self.call("say if it is captured", || {
+            // SAFETY: the caller's stream is alive, and what is not asked for may be null.
+            unsafe { capture_info()(stream.cuda(), to.0, to.1, not_asked, not_asked, not_asked) }.result()
+        })?;
+        Ok((status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE).then_some(id))
     }
 
     unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()> {

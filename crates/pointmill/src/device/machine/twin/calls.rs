@@ -180,9 +180,9 @@ impl Machine for Twin {
         Ok(RawGraph(handle(unsafe { stream.twin() }.end_capture())))
     }
 
-    unsafe fn is_capturing(&self, stream: RawStream) -> Result<bool> {
+    unsafe fn capture(&self, stream: RawStream) -> Result<Option<u64>> {
         // SAFETY: the caller's stream is alive.
-        Ok(unsafe { stream.twin() }.is_capturing())
+        Ok(unsafe { stream.twin() }.capture())
     }
 
     unsafe fn launch_graph(&self, _stream: RawStream, graph: RawGraph) -> Result<()> {

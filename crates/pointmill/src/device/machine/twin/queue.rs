@@ -3,13 +3,15 @@
 use super::memory::Unit;
 use crate::device::machine::interface::{Launch, RawStream};
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use web_time::Instant;
 
 /// What a stream of the twin is.
 #[derive(Default)]
 pub(super) struct Queue {
-    recording: Mutex<Option<Recorded>>,
+    /// The number of the capture, and its work.
+    recording: Mutex<Option<(u64, Recorded)>>,
     #[cfg(test)]
     steps: Mutex<Vec<Step>>,
 }
@@ -39,23 +41,24 @@ pub(crate) enum Step {
 impl Queue {
     /// Runs the work, or keeps it for a graph.
     pub(super) fn queue(&self, work: impl Fn() + Send + 'static) {
-        if let Some(recorded) = &mut *lock(&self.recording) {
+        if let Some((_, recorded)) = &mut *lock(&self.recording) {
             recorded.push(Box::new(work));
             return;
         }
         work();
     }
 
-    pub(super) fn is_capturing(&self) -> bool {
-        lock(&self.recording).is_some()
+    pub(super) fn capture(&self) -> Option<u64> {
+        lock(&self.recording).as_ref().map(|(number, _)| *number)
     }
 
     pub(super) fn begin_capture(&self) {
-        *lock(&self.recording) = Some(Vec::new());
+        static CAPTURES: AtomicU64 = AtomicU64::new(0);
+        *lock(&self.recording) = Some((CAPTURES.fetch_add(1, Ordering::Relaxed), Vec::new()));
     }
 
     pub(super) fn end_capture(&self) -> Recorded {
-        lock(&self.recording).take().unwrap_or_default()
+        lock(&self.recording).take().map(|(_, recorded)| recorded).unwrap_or_default()
     }
 
     /// Notes a step for tests that ask what was queued where.
