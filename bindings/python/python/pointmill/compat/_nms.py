@@ -87,7 +87,7 @@ def nms_rotated(
         return dets, None
     ids = None if labels is None else labels.long()
     rows = keep(dets, scores, iou_threshold, _rectangle(clockwise), class_ids=ids)
-    return torch.cat((dets.index_select(0, rows), scores.index_select(0, rows).unsqueeze(1)), 1), rows
+    return torch.cat((dets, scores.unsqueeze(1)), 1).index_select(0, rows), rows
 
 
 @tensors("boxes", "scores")
