@@ -53,7 +53,7 @@ def circles(dets: Tensor, threshold: float, most: int) -> Tensor:
     """The rows of x, y, ..., score that no better one is close to."""
     if dets.dim() != 2 or dets.shape[1] < 3:
         raise ValueError(f"dets: expected an array of shape [N, 3] (x, y, score), got shape {list(dets.shape)}")
-    return keep(dets, dets[:, -1].contiguous(), threshold, "center", metric="circle", post_max=most)
+    return keep(dets, dets.select(1, -1).contiguous(), threshold, "center", metric="circle", post_max=most)
 
 
 def box_collision_test(boxes: np.ndarray, qboxes: np.ndarray, clockwise: bool = True) -> np.ndarray:
