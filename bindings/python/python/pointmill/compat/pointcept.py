@@ -26,6 +26,7 @@ from torch import Tensor
 
 from .. import _pointmill
 from .._sparse import serialize
+from ._shared import extension
 
 __all__ = ["GridSample", "serialization"]
 
@@ -173,7 +174,7 @@ class GridSample:
 
         def rows(taken: np.ndarray) -> dict[str, np.ndarray]:
             """What each point that is taken gets."""
-            new = {"grid_coord": cells.take(taken, 0).astype(np.int64)} if self.return_grid_coord else {}
+            new: dict[str, np.ndarray] = {"grid_coord": cells.take(taken, 0).astype(np.int64)} if self.return_grid_coord else {}
             if self.return_displacement:
                 new["displacement"] = coord.take(taken, 0) / size - low - cells.take(taken, 0) - 0.5
                 if self.project_displacement:
@@ -205,7 +206,7 @@ class GridSample:
         if coord.dtype not in (np.float32, np.float64):
             coord = coord.astype(np.float64)
         size = np.broadcast_to(size, 3)
-        cells, low, most = _pointmill._cells_of(coord, size.tolist())
+        cells, low, most = extension._cells_of(coord, size.tolist())
         if not most < _MOST_CELLS:
             odd = np.flatnonzero(~np.isfinite(coord).all(1))
             if len(odd):

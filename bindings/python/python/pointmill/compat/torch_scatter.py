@@ -60,8 +60,8 @@ def _reduce(src: Tensor, index: Tensor, dim: int, out: Tensor | None, dim_size: 
     else:
         reduced, places = _reduce_each(values, index, dim_size, reduce)
     reduced = reduced.movedim(0, dim)
-    if places is not None:
-        places = _from_end(places, src.shape[dim]).movedim(0, dim)
+    places = _from_end(places, src.shape[dim])
+    places = None if places is None else places.movedim(0, dim)
     return _into(out, reduced, places, index, src, dim, reduce)
 
 
