@@ -102,7 +102,9 @@ mod _pointmill {
     #[pymodule_export]
     use crate::scatter::{scatter, scatter_gradient};
     #[pymodule_export]
-    use crate::sparse::{densify, grid_sample, index_pairs, patches, pillar_features, pool_hierarchy, serialize};
+    use crate::sparse::{
+        cells_of, densify, grid_sample, index_pairs, patches, pillar_features, pool_hierarchy, serialize,
+    };
     #[pymodule_export]
     use crate::view::{Page, page};
     #[pymodule_export]

@@ -90,6 +90,9 @@ def test_nothing_is_copied_without_need():
         for call in CALLS.values():
             call(POINTS)
         pointmill.icp(POINTS.astype(np.float64), POINTS.astype(np.float64))
+        # Rows of float64 become float32 without numpy.
+        for call in CALLS.values():
+            assert values(call(POINTS.astype(np.float64))) == values(call(POINTS))
         with pytest.raises(AssertionError):
             pointmill.voxelize(POINTS[:, :3], **GRID)
 

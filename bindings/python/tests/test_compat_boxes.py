@@ -94,6 +94,7 @@ def test_patches(monkeypatch):
     assert ops.nms_rotated is head.nms_rotated is mmcv.nms_rotated and head.circle_nms is mmdet3d.circle_nms
     assert ops.other is head.box_collision_test is elsewhere.nms_rotated is theirs
     assert mmdet3d.patch() == []
+    assert "mmcv._ext" not in sys.modules, "a placeholder that nobody imported"
 
     for path in ("pcdet", "pcdet.ops", "pcdet.ops.iou3d_nms", "pcdet.ops.roiaware_pool3d"):
         fake(path)

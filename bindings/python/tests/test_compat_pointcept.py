@@ -211,6 +211,23 @@ def test_many_cells_of_an_axis():
     assert sampled["grid_coord"].tolist() == np.floor(coord).astype(int).tolist()
 
 
+@pytest.mark.parametrize("far", [0.0, 5.4e6, 1e16])
+@pytest.mark.parametrize("number", [1, 2, 3, 500])
+def test_cells_are_those_of_numpy(far, number):
+    """On the faces of cells, below zero, far away, and of arrays that do not lie row after row."""
+    coord = np.random.default_rng(number).uniform(-40, 40, (number, 3)).round(1) + far
+    coord[0] = -0.0 if far == 0 else far
+    size = [0.1, 0.7, 2.0]
+    cells, low, inverse = cells_of(coord, size)
+    flags = {"return_grid_coord": True, "return_inverse": True, "return_min_coord": True, "seed": 1}
+    for given in (coord, np.asfortranarray(coord), np.repeat(coord, 2, 0)[::2]):
+        sampled = GridSample(size, **flags)({"coord": given, "color": np.arange(number)})
+        assert np.array_equal(sampled["grid_coord"], cells[sampled["color"]]) and np.array_equal(sampled["inverse"], inverse)
+        assert np.array_equal(sampled["min_coord"], (low * np.array(size)).reshape(1, 3))
+    whole = coord.astype(np.int64)
+    assert np.array_equal(GridSample(size, **flags)({"coord": whole})["inverse"], cells_of(whole, size)[2])
+
+
 @pytest.mark.parametrize("mode", ["train", "test"])
 def test_rows_of_frames_follow_the_points(mode):
     coord = scene(300, 4)["coord"]

@@ -17,17 +17,22 @@ pub(crate) use output::{Backend, BorrowedTensor, OwnedBackend, Value};
 pub(crate) use results::{Filled, Lender, OutputArrays};
 pub(crate) use target::{Made, Target};
 
-use crate::errors::{kind, value};
+use crate::ending::detached;
+use crate::errors::{OrRaise, kind, value};
 use crate::files::Scan;
 use ::dlpark::ffi::DLDataType;
-use ::dlpark::python::ImportedDlpack;
 use ::numpy::PyUntypedArray;
+use pointmill::internals::memory;
 use pointmill::interop::{Lent, RawRows};
 use pointmill::{Argument, Buffer, Device, Error, Result, Rows, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+
+/// How far a coordinate may move where it becomes one of float32, in metres, as `_arrays.py` has it.
+const MOST_MOVED: f64 = 1e-3;
 
 /// Whose array it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +161,9 @@ pub(crate) fn listed<'py>(object: &Bound<'py, PyAny>, name: &str, dtype: &str) -
     array.map_err(|error| kind(name, "an array, or rows of as many numbers each", error.value(object.py())))
 }
 
+/// Whatever keeps the values of an array besides its object.
+type Lease = Arc<dyn Any + Send + Sync>;
+
 /// An array that was handed in.
 pub(crate) struct Array<'py> {
     name: &'static str,
@@ -168,7 +176,7 @@ pub(crate) struct Array<'py> {
     contiguous: bool,
     /// Whether a gradient of it is asked for.
     wants_grad: bool,
-    lease: Option<Arc<ImportedDlpack>>,
+    lease: Option<Lease>,
     /// Whether the array's library knows nothing of the stream that works on it here, and could use
     /// its memory again while that goes on.
     await_work: bool,
@@ -246,10 +254,41 @@ impl<'py> Array<'py> {
         if in_place || self.library == Library::Other {
             return self.of(dtypes);
         }
+        if dtypes.contains(&Dtype::F32)
+            && let Some(narrow) = self.narrowed()?
+        {
+            return Ok(narrow);
+        }
         let names: Vec<&str> = dtypes.iter().map(Dtype::name).collect();
         let module = self.object.py().import("pointmill._arrays")?;
         let copy = module.call_method1("copied", (&self.object, self.name, names, origin))?;
         Self::read(&copy, self.name)?.of(dtypes)
+    }
+
+    /// Values of float64 of the host in single precision. None where they do not lie row after row, or
+    /// where a coordinate moves by more than 1 mm: `_arrays.py` copies them, or says what moved.
+    fn narrowed(&self) -> PyResult<Option<Self>> {
+        let Some(columns) = self.shape.last().copied().filter(|&columns| columns > 0) else { return Ok(None) };
+        if self.dtype != Dtype::F64 || self.place != Place::Cpu || !self.contiguous || !self.is_aligned() {
+            return Ok(None);
+        }
+        let data = self.data(&Device::cpu().stream().or_raise(&[])?)?;
+        let moves = |x: &f64| (x - f64::from(*x as f32)).abs() > MOST_MOVED;
+        let narrow = detached(self.object.py(), || {
+            let values: &[f64] = data.on_host();
+            let narrow = memory::collect(values.iter().map(|&x| x as f32))?;
+            let far = values.chunks_exact(columns).any(|row| row.iter().take(3).any(moves));
+            Ok::<_, Error>((!far).then_some(narrow))
+        });
+        Ok(narrow.or_raise(&[])?.map(|narrow| Self {
+            name: self.name,
+            object: self.object.clone(),
+            shape: self.shape.clone(),
+            dtype: Dtype::F32,
+            address: narrow.as_ptr() as usize,
+            lease: Some(Arc::new(narrow)),
+            ..*self
+        }))
     }
 
     /// Whole numbers of 32 or 64 bits: this array, or a copy of one of other strides or of another
@@ -365,7 +404,7 @@ impl<'py> Array<'py> {
 pub(crate) struct Data {
     lent: Lent,
     _object: Py<PyAny>,
-    _lease: Option<Arc<ImportedDlpack>>,
+    _lease: Option<Lease>,
     /// What is to be done before the array may be let go.
     finish: Option<Stream>,
 }

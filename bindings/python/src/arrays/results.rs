@@ -46,6 +46,13 @@ pub(crate) enum Filled<K> {
 }
 
 impl<K: ArrayName> Filled<K> {
+    /// The first values of one array, in another shape.
+    pub(crate) fn one<const N: usize>(mut self, wanted: K, shape: [usize; N]) -> Self {
+        let (Self::Borrowed(_, specs) | Self::Own(_, specs)) = &mut self;
+        specs.iter_mut().filter(|spec| spec.array == wanted).for_each(|spec| spec.shape = shape.into());
+        self.only(&[wanted])
+    }
+
     /// Without the arrays that nobody asks for.
     pub(crate) fn only(self, wanted: &[K]) -> Self {
         let keep = |mut specs: Vec<ArraySpec<K>>| {

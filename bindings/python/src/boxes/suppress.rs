@@ -8,7 +8,6 @@ use pointmill::Argument;
 use pointmill::boxes::{Kept, KeptArray, Suppressor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
-use pyo3::types::PySlice;
 
 pub(crate) static NMS: Function<Suppressor> = Function {
     doc: DOC,
@@ -81,15 +80,17 @@ pub(super) fn rows_of(
             let len = rows.len();
             backend.give_values(rows, &[len])?
         }
-        filled => {
-            let [rows, _]: [Py<PyAny>; 2] = backend.outputs(filled)?.all()?;
-            let rows = rows.bind(py);
-            let kept = match counts[..] {
-                [count] => rows.get_item((0, PySlice::new(py, 0, count as isize, 1)))?,
-                _ => rows.get_item(rows.rich_compare(0, CompareOp::Ge)?)?,
-            };
-            backend.wide(&kept)?
-        }
+        filled => match counts[..] {
+            [count] => {
+                let [rows]: [Py<PyAny>; 1] = backend.outputs(filled.one(KeptArray::Rows, [count as usize]))?.all()?;
+                backend.wide(rows.bind(py))?
+            }
+            _ => {
+                let [rows, _]: [Py<PyAny>; 2] = backend.outputs(filled)?.all()?;
+                let rows = rows.bind(py);
+                backend.wide(&rows.get_item(rows.rich_compare(0, CompareOp::Ge)?)?)?
+            }
+        },
     };
     if !batch {
         return Ok(rows.unbind());

@@ -7,7 +7,7 @@ use super::{Candidates, IouKind, IouParams, Kept, NmsMetric, NmsParams, OverlapL
 use crate::device::Buffer;
 use crate::{Result, memory, par};
 use pointmill_core::boxes::{BoxShape, near};
-use pointmill_kernels::boxes::{Item, NONE};
+use pointmill_kernels::boxes::Item;
 use rayon::prelude::*;
 
 /// Pairs that a thread looks at at least.
@@ -145,7 +145,6 @@ pub(super) fn suppress(
         row.fill(-1);
         row[..kept.len()].copy_from_slice(kept);
     }
-    values(&mut out.bad_class).fill(NONE);
     let non_finite = shapes.iter().zip(scores).filter(|(shape, score)| shape.is_none() || !score.is_finite());
     values(&mut out.non_finite)[0] = non_finite.count() as u32;
     Ok(())

@@ -162,7 +162,9 @@ impl NmsWorkspace {
         params: &NmsParams,
         out: &mut Kept,
     ) -> Result<()> {
-        out.bad_class.fill_words(NONE, 1)?;
+        if out.classes_on_device {
+            out.bad_class.fill_words(NONE, 1)?;
+        }
         out.non_finite.fill_words(0, 1)?;
         let (n, num_items) = (boxes.len() as u32, items.len() as u32);
         if n == 0 {

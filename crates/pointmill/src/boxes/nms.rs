@@ -66,6 +66,7 @@ impl Suppressor {
         let capacity = longest.min(self.params.post_max.unwrap_or(u32::MAX)) as usize;
         let Self { stream, side, params, .. } = self;
         out.boxes = boxes.len();
+        out.classes_on_device = candidates.classes.is_some_and(|classes| classes.host().is_none());
         let work = (&boxes, &candidates, &items[..], &*params);
         side.fill(
             stream,

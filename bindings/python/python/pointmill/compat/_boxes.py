@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .. import _pointmill
+from ._shared import extension
 
 # Overlaps below this are those of boxes that touch.
 _TOUCHES = 1e-6
@@ -22,7 +23,7 @@ Layout = Literal["box", "upright-box", "rectangle", "reversed-rectangle", "corne
 
 
 def iou(a: Tensor, b: Tensor, kind: str = "bev", aligned: bool = False, layout: Layout = "box") -> Tensor:
-    return _pointmill._iou_of_rows(a, b, layout, kind, aligned)
+    return extension._iou_of_rows(a, b, layout, kind, aligned)
 
 
 def shared_area(a: Tensor, b: Tensor, aligned: bool = False, layout: Layout = "box") -> Tensor:
@@ -46,14 +47,14 @@ def keep(
     post_max: int | None = None,
 ) -> Tensor:
     """The rows that are kept, int64."""
-    return _pointmill._rows_kept(boxes, scores, threshold, metric, layout, class_ids, pre_max, post_max)
+    return extension._rows_kept(boxes, scores, threshold, metric, layout, class_ids, pre_max, post_max)
 
 
 def circles(dets: Tensor, threshold: float, most: int) -> Tensor:
     """The rows of x, y, ..., score that no better one is close to."""
     if dets.dim() != 2 or dets.shape[1] < 3:
         raise ValueError(f"dets: expected an array of shape [N, 3] (x, y, score), got shape {list(dets.shape)}")
-    return keep(dets, dets[:, -1].contiguous(), threshold, "center", metric="circle", post_max=most)
+    return keep(dets, dets.select(1, -1).contiguous(), threshold, "center", metric="circle", post_max=most)
 
 
 def box_collision_test(boxes: np.ndarray, qboxes: np.ndarray, clockwise: bool = True) -> np.ndarray:

@@ -83,11 +83,11 @@ def nms_rotated(
     >>> nms_rotated(dets, torch.tensor([0.5, 0.75, 0.25]), 0.5)[1].tolist()
     [1, 2]
     """
-    if not len(dets):
+    if not dets.shape[0]:
         return dets, None
     ids = None if labels is None else labels.long()
     rows = keep(dets, scores, iou_threshold, _rectangle(clockwise), class_ids=ids)
-    return torch.cat((dets.index_select(0, rows), scores.index_select(0, rows).unsqueeze(1)), 1), rows
+    return torch.cat((dets, scores.unsqueeze(1)), 1).index_select(0, rows), rows
 
 
 @tensors("boxes", "scores")

@@ -77,6 +77,11 @@ def can_import(path: str) -> bool:
     return True
 
 
+def is_added(wanted: Callable[[str], bool]) -> bool:
+    """Return whether a finder of these modules is asked already."""
+    return any(isinstance(finder, Placeholders) and finder.wanted is wanted for finder in sys.meta_path)
+
+
 def add(finder: Placeholders) -> None:
     """Ask a finder where all others have found nothing."""
     sys.meta_path.append(finder)

@@ -13,6 +13,9 @@ from torch import Tensor
 from .. import _pointmill
 from .._traces import _expect_tensor
 
+# With what the stub does not tell: names that begin with an underscore.
+extension: Any = _pointmill
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

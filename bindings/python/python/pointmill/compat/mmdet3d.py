@@ -147,6 +147,10 @@ def circle_nms(dets: np.ndarray | Tensor, thresh: float, post_max_size: int = 83
     return circles(torch.as_tensor(dets), thresh, post_max_size).tolist()
 
 
+def _is_extension(path: str) -> bool:
+    return path == "mmcv._ext"
+
+
 def patch() -> list[str]:
     """Put the functions of pointmill into mmcv and mmdet3d; call it before models are built.
 
@@ -161,8 +165,10 @@ def patch() -> list[str]:
         What was set, such as ``"mmcv.ops.nms_rotated"``; empty where neither is installed, or on a second call.
     """
     done: list[str] = []
-    if _placeholders.can_import("mmcv") and not _placeholders.can_import("mmcv._ext"):
-        _placeholders.add(_placeholders.Placeholders(lambda path: path == "mmcv._ext", None, _placeholders.function))
+    # A second call must not import the placeholder: it would stay among the modules.
+    added = _placeholders.is_added(_is_extension)
+    if _placeholders.can_import("mmcv") and not added and not _placeholders.can_import("mmcv._ext"):
+        _placeholders.add(_placeholders.Placeholders(_is_extension, None, _placeholders.function))
         if not _placeholders.can_import("mmcv.ops"):
             within = _placeholders.Placeholders(lambda path: f"{path}.".startswith("mmcv.ops."), mmcv, _placeholders.layer)
             _placeholders.add(within)

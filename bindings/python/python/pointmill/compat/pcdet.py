@@ -268,7 +268,7 @@ def patch() -> list[str]:
     list of str
         What was set, such as ``"pcdet.ops.iou3d_nms.iou3d_nms_utils.nms_gpu"``; empty where OpenPCDet is not installed, or on a second call.
     """
-    if not any(isinstance(finder, _placeholders.Placeholders) and finder.wanted is _is_compiled for finder in sys.meta_path):
+    if not _placeholders.is_added(_is_compiled):
         _placeholders.add(_placeholders.Placeholders(_is_compiled, None, _placeholders.function))
     modules = ["pcdet.ops.iou3d_nms.iou3d_nms_utils", "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"]
     return replace(sys.modules[__name__], [name for name in __all__ if name != "patch"], ["pcdet"], modules)

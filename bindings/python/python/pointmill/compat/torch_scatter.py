@@ -41,14 +41,16 @@ _NAMES = ("src", "index", "dim_size")
 @tensors("src", "index")
 def _reduce(src: Tensor, index: Tensor, dim: int, out: Tensor | None, dim_size: int | None, reduce: str):
     """The reduced values, and for minima and maxima the places, ``src.shape[dim]`` for none."""
-    if not -src.dim() <= dim < src.dim():
-        raise ValueError(f"dim: expected an axis of src, {-src.dim()} to {src.dim() - 1}, got {dim}")
-    dim %= src.dim()
-    if index.dim() > 1 or dim:
-        index = _expanded(src, index, dim).movedim(dim, 0)
-    values = src.movedim(dim, 0)
+    axes = src.dim()
+    if not -axes <= dim < axes:
+        raise ValueError(f"dim: expected an axis of src, {-axes} to {axes - 1}, got {dim}")
+    dim %= axes
     if out is not None:
         dim_size = out.shape[dim]
+    if index.dim() < 2 and dim == 0:
+        reduced, places = _reduce_wide(src, index, dim_size, reduce)
+        return _into(out, reduced, _from_end(places, src.shape[0]), index, src, dim, reduce)
+    index, values = _expanded(src, index, dim).movedim(dim, 0), src.movedim(dim, 0)
     # The same numbers for all that a point has, as an index of one axis gives.
     if all(size == 1 or stride == 0 for size, stride in zip(index.shape[1:], index.stride()[1:])):
         rest = index.shape[1:]
@@ -58,9 +60,14 @@ def _reduce(src: Tensor, index: Tensor, dim: int, out: Tensor | None, dim_size: 
     else:
         reduced, places = _reduce_each(values, index, dim_size, reduce)
     reduced = reduced.movedim(0, dim)
-    if places is not None:
-        places = torch.where(places < 0, src.shape[dim], places).movedim(0, dim)
+    places = _from_end(places, src.shape[dim])
+    places = None if places is None else places.movedim(0, dim)
     return _into(out, reduced, places, index, src, dim, reduce)
+
+
+def _from_end(places: Tensor | None, none: int) -> Tensor | None:
+    """Places of which -1, which is none, becomes the number of all."""
+    return None if places is None else places % (none + 1)
 
 
 def _expanded(src: Tensor, index: Tensor, dim: int) -> Tensor:
@@ -90,6 +97,8 @@ def _widened(values: Tensor, reduced_by: Callable[[Tensor], tuple[Tensor, Tensor
     wide = values if kind.is_floating_point else values.long()
     wide = wide[:, None] if wide.dim() == 1 else wide
     reduced, places = reduced_by(wide)
+    if wide is values:
+        return reduced, places
     shape = (reduced.shape[0], *values.shape[1:])
     return reduced.view(shape).to(kind), None if places is None else places.view(shape)
 
@@ -207,8 +216,7 @@ def _segments(src: Tensor, indptr: Tensor, out: Tensor | None, reduce: str) -> t
     if indptr.dim() != 1 or src.dim() == 0:
         raise ValueError(f"indptr: expected one axis, that of the first axis of src, got shape {list(indptr.shape)}")
     reduced, places = _widened(src, lambda wide: reduce_segments(("src", "indptr"), wide, indptr, reduce))
-    if places is not None:
-        places = torch.where(places < 0, src.shape[0], places)
+    places = _from_end(places, src.shape[0])
     return reduced if out is None else out.copy_(reduced), places
 
 
