@@ -26,6 +26,7 @@ const BEYOND: f64 = 9.7;
 /// assert!(wall.value([5.0, 1.0, 1.0]) > wall.value([6.0, 0.0, 1.0]));
 /// assert_eq!(wall.value([8.0, 0.0, 1.0]), 0);
 /// ```
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelCell {
     mean: [f64; 3],
@@ -56,6 +57,16 @@ impl LevelCell {
         [self.mean[axis] - self.reach[axis], self.mean[axis] + self.reach[axis]]
     }
 
+    /// The cubes of `step` metres along an axis that it may reach, first and end, of `size` cubes
+    /// from `low` on.
+    #[inline(always)]
+    pub fn cubes(&self, axis: usize, step: f64, low: i32, size: u32) -> [u32; 2] {
+        let [from, to] = self.extent(axis).map(|p| libm::floor(p / step) - low as f64);
+        let within = |at: f64| if at > 0.0 { if at < size as f64 { at as u32 } else { size } } else { 0 };
+        let end = within(to) + 1;
+        [within(from), if end < size { end } else { size }]
+    }
+
     /// The value of a place in metres: [`LEVEL_BEST`] at the mean, less with the distance.
     #[inline(always)]
     pub fn value(&self, p: [f64; 3]) -> u8 {
@@ -63,4 +74,17 @@ impl LevelCell {
         let square = dot(q, times(&self.inverse, q));
         if square > BEYOND { 0 } else { (LEVEL_BEST as f64 * exp(-0.5 * square) + 0.5) as u8 }
     }
+}
+
+/// The centre of a cube along an axis.
+#[inline(always)]
+pub fn level_centre(cube: i32, step: f64) -> f64 {
+    (cube as f64 + 0.5) * step
+}
+
+/// The cube of a point that is turned by an angle of this sine and cosine.
+#[inline(always)]
+pub fn level_cube([x, y, z]: [f64; 3], [sine, cosine]: [f64; 2], step: f64) -> [i32; 3] {
+    let cube = |x: f64| libm::floor(x / step) as i32;
+    [cube(cosine * x - sine * y), cube(sine * x + cosine * y), cube(z)]
 }

@@ -1,8 +1,9 @@
 //! A map that is ready to be searched.
 
 use super::bounds::{Heights, NOWHERE};
-use super::field::{Field, SIDE, WIDE};
+use super::field::{Cubes, SIDE, WIDE};
 use super::params::LevelTargetParams;
+use super::work::Values;
 use crate::device::{Device, Stream};
 use crate::ndt::{NdtCells, NdtGrid};
 use crate::{Error, Result, memory};
@@ -24,9 +25,9 @@ pub struct LevelTarget {
     /// Of the host, on which sources are.
     stream: Stream,
     params: LevelTargetParams,
-    step: f64,
     origin: [f64; 3],
-    field: Field,
+    cubes: Cubes,
+    values: Values,
     /// The first place along x and y, in steps, and how many there are.
     first: [i32; 2],
     counts: [usize; 2],
@@ -84,7 +85,8 @@ impl LevelTarget {
         let low = [first[0] - margin, first[1] - margin, layers[0]];
         let along = |n: usize| (n.div_ceil(WIDE) * WIDE + 2 * margin as usize + 1).next_multiple_of(SIDE);
         let size = [along(counts[0]), along(counts[1]), layers[0].abs_diff(layers[1]) as usize + 1];
-        let field = grid.device().install(|| Field::new(&around, step, low, size))?;
+        let cubes = Cubes::new(step, low, size)?;
+        let values = grid.device().install(|| Values::new(&around, cubes, &grid.device()))?;
         let mut grounds = Vec::new();
         if params.ground {
             grounds = memory::filled(counts[0] * counts[1], f64::NAN)?;
@@ -98,18 +100,19 @@ impl LevelTarget {
             }
         }
         let heights = means.map(|z| (z / step).floor() as i32);
-        Ok(Self { field, first, counts, grounds, heights, ..Self::empty(grid, params, step)? })
+        Ok(Self { cubes, values, first, counts, grounds, heights, ..Self::empty(grid, params, step)? })
     }
 
     /// A target without a place.
     fn empty(grid: &NdtGrid, params: &LevelTargetParams, step: f64) -> Result<Self> {
+        let cubes = Cubes::new(step, [0; 3], [0; 3])?;
         Ok(Self {
             device: grid.device(),
             stream: Device::cpu().stream()?,
             params: params.clone(),
-            step,
             origin: grid.lattice().origin(),
-            field: Field::new(&[], step, [0; 3], [0; 3])?,
+            cubes,
+            values: Values::new(&[], cubes, &Device::cpu())?,
             first: [0; 2],
             counts: [0; 2],
             grounds: Vec::new(),
@@ -124,7 +127,7 @@ impl LevelTarget {
 
     /// Metres from place to place.
     pub const fn step(&self) -> f64 {
-        self.step
+        self.cubes.step
     }
 
     /// Whether no place of the region has ground, or nothing is around it.
@@ -140,8 +143,8 @@ impl LevelTarget {
         &self.stream
     }
 
-    pub(super) const fn field(&self) -> &Field {
-        &self.field
+    pub(super) const fn values(&self) -> &Values {
+        &self.values
     }
 
     #[cfg(test)]
@@ -151,7 +154,7 @@ impl LevelTarget {
 
     /// Cubes of the field before that of the first place.
     pub(super) fn margin(&self) -> i32 {
-        margin(self.params.range, self.step)
+        margin(self.params.range, self.step())
     }
 
     /// The heights at which places are, for a sensor with the ground at a height.
@@ -161,17 +164,17 @@ impl LevelTarget {
                 return self.heights;
             }
             // The two heights of the lattice beside that of the sensor.
-            let height = ((self.grounds[j * self.counts[0] + i] - ground) / self.step).floor();
+            let height = ((self.grounds[j * self.counts[0] + i] - ground) / self.step()).floor();
             if height.is_nan() { NOWHERE } else { [height as i32, (height as i32).saturating_add(1)] }
         })
     }
 
     /// Where a place is in the frame of the map.
     pub(super) fn position(&self, [i, j]: [u32; 2], height: i32, ground: f64) -> [f64; 3] {
-        let at = |k: usize, n: u32| (f64::from(self.first[k]) + f64::from(n)) * self.step + self.origin[k];
+        let at = |k: usize, n: u32| (f64::from(self.first[k]) + f64::from(n)) * self.step() + self.origin[k];
         let z = match self.params.ground {
             true => self.grounds[j as usize * self.counts[0] + i as usize] - ground,
-            false => f64::from(height) * self.step,
+            false => f64::from(height) * self.step(),
         };
         [at(0, i), at(1, j), z + self.origin[2]]
     }
