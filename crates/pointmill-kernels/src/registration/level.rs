@@ -15,7 +15,7 @@ pub const THREADS_OF_BLOCK: u32 = SIDE * PARTS;
 
 /// Rows that are added up as bytes: their sum is below 256.
 const OF_BYTES: u32 = 4;
-const _: () = assert!(OF_BYTES * (LEVEL_BEST as u32) < 256);
+const _: () = assert!(OF_BYTES == 4 && OF_BYTES * (LEVEL_BEST as u32) < 256);
 
 /// A field in memory of a device.
 #[repr(C)]
@@ -163,19 +163,24 @@ kernel! {
         let (field, along) =
             if wide { (a.field.blocks, a.field.size[0] / SIDE) } else { (a.field.values, a.field.size[0]) };
         let first = block.at.wrapping_add(k * along);
+        let turned = a.turned.add(block.first as usize).cast::<u32>().add(if wide { 1 } else { 0 });
+        let at = |i: u32| first.wrapping_add(*turned.add(2 * i as usize));
         // Sums of every other byte.
         let (mut even, mut odd, mut i) = (0, 0, global_index() / SIDE % PARTS);
-        while i < block.points {
-            let mut bytes = 0;
-            for _ in 0..OF_BYTES {
-                if i < block.points {
-                    let [place, of_blocks] = *a.turned.add((block.first + i) as usize);
-                    bytes += row(field, first.wrapping_add(if wide { of_blocks } else { place }));
-                }
-                i += PARTS;
-            }
+        let mut add = |bytes: u64| {
             even += bytes & 0x00ff_00ff_00ff_00ff;
             odd += bytes >> 8 & 0x00ff_00ff_00ff_00ff;
+        };
+        // Loads of several points are on their way at once.
+        while i + (OF_BYTES - 1) * PARTS < block.points {
+            let ats = [0, 1, 2, 3].map(|k| at(i + k * PARTS));
+            let [p, q, r, s] = ats.map(|at| row(field, at));
+            add(p + q + r + s);
+            i += OF_BYTES * PARTS;
+        }
+        while i < block.points {
+            add(row(field, at(i)));
+            i += PARTS;
         }
         let sums = a.sums.add((of * (WIDE / 2) + k * (SIDE / 2)) as usize);
         for pair in 0..SIDE / 2 {

@@ -182,7 +182,7 @@ impl<'a> Adder<'a> {
 impl Field {
     /// Values of cubes, blocks and wide blocks.
     pub(super) fn read(&self) -> Result<[Vec<u8>; 3]> {
-        let of = |words: &Buffer<u64>| {
+        let of = |words: &Buffer<u64>| -> Result<Vec<u8>> {
             let bytes: Vec<u8> = words.read(words.len())?.iter().flat_map(|word| word.to_le_bytes()).collect();
             Ok(bytes[..self.cubes.len()].to_vec())
         };

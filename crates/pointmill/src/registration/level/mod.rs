@@ -51,6 +51,7 @@
 mod bounds;
 mod field;
 mod gpu;
+mod ground;
 mod params;
 mod queue;
 mod search;

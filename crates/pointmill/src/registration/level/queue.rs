@@ -45,7 +45,7 @@ impl PartialOrd for Node {
 /// Nodes, and of some the sums of what is in them.
 #[derive(Debug)]
 pub(super) struct Queue {
-    nodes: Heap<Node>,
+    nodes: Parts,
     /// Those with sums, and where these are.
     known: Heap<(Node, usize)>,
     sums: Vec<Sums>,
@@ -54,18 +54,21 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(nodes: Vec<Node>) -> Self {
-        Self { nodes: Heap(nodes.into()), known: Heap::default(), sums: Vec::new(), free: Vec::new() }
+    pub(super) fn new(nodes: Vec<Node>) -> Result<Self> {
+        let rest = memory::collect((0..PARTS).map(|_| Vec::new()))?;
+        let mut parts = Parts { best: Heap::default(), part: 0, rest };
+        nodes.into_iter().try_for_each(|node| parts.push(node))?;
+        Ok(Self { nodes: parts, known: Heap::default(), sums: Vec::new(), free: Vec::new() })
     }
 
     pub(super) fn peek(&self) -> Option<&Node> {
-        self.nodes.0.peek().max(self.known.0.peek().map(|(node, _)| node))
+        self.nodes.best.0.peek().max(self.known.0.peek().map(|(node, _)| node))
     }
 
     /// The best node, and its sums where they are known.
     pub(super) fn pop(&mut self) -> Result<Option<(Node, Option<Sums>)>> {
-        if self.nodes.0.peek() > self.known.0.peek().map(|(node, _)| node) {
-            return Ok(self.nodes.0.pop().map(|node| (node, None)));
+        if self.nodes.best.0.peek() > self.known.0.peek().map(|(node, _)| node) {
+            return Ok(self.nodes.pop().map(|node| (node, None)));
         }
         let Some((node, at)) = self.known.0.pop() else { return Ok(None) };
         memory::push(&mut self.free, at)?;
@@ -74,7 +77,7 @@ impl Queue {
 
     /// Takes the best of the nodes without sums, at most so many.
     pub(super) fn without_sums(&mut self, most: usize) -> impl Iterator<Item = Node> {
-        std::iter::from_fn(|| self.nodes.0.pop()).take(most)
+        std::iter::from_fn(|| self.nodes.pop()).take(most)
     }
 
     pub(super) fn push(&mut self, node: Node) -> Result<()> {
@@ -91,6 +94,42 @@ impl Queue {
         };
         self.sums[at] = sums;
         self.known.push((node, at))
+    }
+}
+
+/// Nodes by score: a heap of the best, and below it nodes in no order. Most are never the best.
+#[derive(Debug)]
+struct Parts {
+    best: Heap<Node>,
+    /// The part of the best; those above it are empty.
+    part: usize,
+    rest: Vec<Vec<Node>>,
+}
+
+/// Scores of a part.
+const OF_PART: usize = 64;
+const PARTS: usize = (u16::MAX as usize + 1) / OF_PART;
+
+impl Parts {
+    fn push(&mut self, node: Node) -> Result<()> {
+        let part = usize::from(node.score) / OF_PART;
+        if part < self.part {
+            return memory::push(&mut self.rest[part], node);
+        }
+        if part > self.part {
+            self.rest[self.part] = std::mem::take(&mut self.best.0).into_vec();
+            self.part = part;
+        }
+        self.best.push(node)
+    }
+
+    fn pop(&mut self) -> Option<Node> {
+        let node = self.best.0.pop();
+        while self.best.0.is_empty() && self.part > 0 {
+            self.part -= 1;
+            self.best.0 = std::mem::take(&mut self.rest[self.part]).into();
+        }
+        node
     }
 }
 

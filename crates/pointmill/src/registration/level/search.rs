@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
         }
         let roots = self.roots()?;
         let mut evaluated = roots.len() as u64;
-        let mut queue = Queue::new(roots);
+        let mut queue = Queue::new(roots)?;
         let mut batch = Vec::new();
         while self.kept.len() < self.params.candidates {
             par::check();

@@ -1,10 +1,11 @@
 //! Kernels beside the path of the host, and the order of a queue.
 
 use super::*;
+use crate::TwinFault;
 use crate::registration::level::field::{Cubes, Field};
 use crate::registration::level::gpu;
 use crate::registration::level::queue::Queue;
-use crate::registration::level::work::Work;
+use crate::registration::level::work::{Values, Work};
 
 /// Cells of any shape in and beside a box.
 fn cells(random: &mut Random, n: usize, step: f64) -> Vec<LevelCell> {
@@ -64,7 +65,7 @@ fn sums_and_bounds_are_those_of_the_host() {
         let wide = |yaw: u32| nodes.iter().copied().filter(move |node| node.level == 2 && node.yaw == yaw);
         let all: Vec<_> = nodes.iter().map(|node| (*node, None)).collect();
         let mut of_host = Work::new(&host, &source, &yaws).unwrap();
-        let wanted = of_host.sums(&source, &all, &mut Queue::new(Vec::new())).unwrap();
+        let wanted = of_host.sums(&source, &all, &mut Queue::new(Vec::new()).unwrap()).unwrap();
         let bounds = of_host.bounded(&source, yaws.count as u32, wide).unwrap();
         assert!(wanted.iter().flatten().any(|sum| *sum > 0) && !bounds.is_empty());
         for (name, device) in kernel_devices() {
@@ -73,7 +74,7 @@ fn sums_and_bounds_are_those_of_the_host() {
             assert!(matches!(work, Work::Device(_)), "{name}");
             assert_eq!(work.bounded(&source, yaws.count as u32, wide).unwrap(), bounds, "{name}");
             // Three at a time, the best first: the sums of others come ahead of their turn.
-            let (mut queue, mut ahead) = (Queue::new(nodes.clone()), 0);
+            let (mut queue, mut ahead) = (Queue::new(nodes.clone()).unwrap(), 0);
             let mut sorted: Vec<_> = nodes.iter().zip(&wanted).collect();
             sorted.sort_by(|a, b| b.0.cmp(a.0));
             for three in sorted.chunks(3) {
@@ -85,5 +86,63 @@ fn sums_and_bounds_are_those_of_the_host() {
             }
             assert!(ahead > 100 && queue.peek().is_none() && queue.pop().unwrap().is_none(), "{name}: {ahead}");
         }
+    }
+}
+
+/// Memory of a device that is refused: the host has the field.
+#[test]
+fn a_map_for_which_a_device_has_no_memory_is_searched_on_the_host() {
+    let points = town(&mut Random(3), 9);
+    let (grid, scan) = (grid(&points, &Device::twin()), seen(&points, 1.0));
+    let run = |target: &LevelTarget| target.search(Rows::from(&scan[..]), &LevelParams::default()).unwrap();
+    let on_device = LevelTarget::new(&grid, &LevelTargetParams::default()).unwrap();
+    let wanted = run(&on_device);
+    assert!(matches!(on_device.values(), Values::Device(_)));
+    let mut refused = 0;
+    for k in 0..8 {
+        Device::fail_twin(Some((TwinFault::OutOfMemory, k)));
+        let made = LevelTarget::new(&grid, &LevelTargetParams::default());
+        Device::fail_twin(None);
+        let Ok(target) = made else { continue };
+        refused += usize::from(matches!(target.values(), Values::Host(_)));
+        assert_eq!(run(&target), wanted, "{k}");
+    }
+    assert!(refused >= 4, "{refused}");
+}
+
+/// A queue gives what was put into it by score, in whatever order it came.
+#[test]
+fn a_queue_has_one_order() {
+    let mut random = Random(8);
+    for scores in [2, 70, 65_536] {
+        let mut all: Vec<Node> = (0..3000)
+            .map(|x| Node { score: random.below(scores) as u16, level: (x % 3) as u8, yaw: 1, y: x % 7, x, height: -1 })
+            .collect();
+        let mut queue = Queue::new(all[..500].to_vec()).unwrap();
+        let (mut taken, mut left) = (Vec::new(), all[..500].to_vec());
+        for (i, node) in all[500..].iter().enumerate() {
+            if i % 2 == 0 {
+                queue.push(*node).unwrap()
+            } else {
+                queue.push_with(*node, [i as u16; 64]).unwrap()
+            }
+            left.push(*node);
+            if i % 3 == 0 {
+                let (best, sums) = queue.pop().unwrap().unwrap();
+                assert_eq!(Some(&best), left.iter().max());
+                let at = all.iter().position(|node| *node == best).unwrap();
+                assert_eq!(sums, (at >= 500 && at % 2 != 0).then_some([(at.saturating_sub(500)) as u16; 64]));
+                left.retain(|node| *node != best);
+                taken.push(best);
+            }
+        }
+        while let Some((node, _)) = queue.pop().unwrap() {
+            assert!(left.iter().max() == Some(&node));
+            left.retain(|other| *other != node);
+            taken.push(node);
+        }
+        taken.sort();
+        all.sort();
+        assert!(left.is_empty() && taken == all);
     }
 }
