@@ -61,7 +61,7 @@ impl LevelCell {
     /// from `low` on.
     #[inline(always)]
     pub fn cubes(&self, axis: usize, step: f64, low: i32, size: u32) -> [u32; 2] {
-        let [from, to] = self.extent(axis).map(|p| libm::floor(p / step) - low as f64);
+        let [from, to] = self.extent(axis).map(|p| floor(p / step) as f64 - low as f64);
         let within = |at: f64| if at > 0.0 { if at < size as f64 { at as u32 } else { size } } else { 0 };
         let end = within(to) + 1;
         [within(from), if end < size { end } else { size }]
@@ -85,6 +85,26 @@ pub fn level_centre(cube: i32, step: f64) -> f64 {
 /// The cube of a point that is turned by an angle of this sine and cosine.
 #[inline(always)]
 pub fn level_cube([x, y, z]: [f64; 3], [sine, cosine]: [f64; 2], step: f64) -> [i32; 3] {
-    let cube = |x: f64| libm::floor(x / step) as i32;
-    [cube(cosine * x - sine * y), cube(sine * x + cosine * y), cube(z)]
+    [floor((cosine * x - sine * y) / step), floor((sine * x + cosine * y) / step), floor(z / step)]
+}
+
+/// The floor of a number; the nearest `i32` of one beyond them.
+#[inline(always)]
+fn floor(x: f64) -> i32 {
+    let whole = x as i32;
+    if x < whole as f64 { whole.saturating_sub(1) } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::floor;
+
+    #[test]
+    fn a_floor_is_that_of_libm() {
+        let whole = [0.0, 1.0, -1.0, 7.0, -8.0, 2147483647.0, -2147483648.0, 1e300, -1e300];
+        for x in whole.into_iter().flat_map(|x: f64| [x, x - 0.5, x + 0.5, x.next_up(), x.next_down()]) {
+            assert_eq!(floor(x), libm::floor(x) as i32, "{x}");
+        }
+        assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(floor), [0, i32::MAX, i32::MIN]);
+    }
 }

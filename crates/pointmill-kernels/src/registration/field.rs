@@ -37,7 +37,7 @@ kernel! {
     fn(a: FieldFillArgs) {
         let cell = (*a.cells.add(block_index() as usize)).0;
         let [x, y, z] = [0, 1, 2].map(|k| cell.cubes(k, a.step, a.low[k], a.size[k]));
-        let [nx, ny, nz] = [x, y, z].map(|[from, end]| if from < end { end - from } else { 0 });
+        let [nx, ny, nz] = [x, y, z].map(|[from, end]| end.saturating_sub(from));
         let mut at = thread_index();
         while at < nx * ny * nz {
             let [i, j, k] = [x[0] + at % nx, y[0] + at / nx % ny, z[0] + at / (nx * ny)];
