@@ -26,6 +26,7 @@ const BEYOND: f64 = 9.7;
 /// assert!(wall.value([5.0, 1.0, 1.0]) > wall.value([6.0, 0.0, 1.0]));
 /// assert_eq!(wall.value([8.0, 0.0, 1.0]), 0);
 /// ```
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelCell {
     mean: [f64; 3],
@@ -56,11 +57,54 @@ impl LevelCell {
         [self.mean[axis] - self.reach[axis], self.mean[axis] + self.reach[axis]]
     }
 
+    /// The cubes of `step` metres along an axis that it may reach, first and end, of `size` cubes
+    /// from `low` on.
+    #[inline(always)]
+    pub fn cubes(&self, axis: usize, step: f64, low: i32, size: u32) -> [u32; 2] {
+        let [from, to] = self.extent(axis).map(|p| floor(p / step) as f64 - low as f64);
+        let within = |at: f64| if at > 0.0 { if at < size as f64 { at as u32 } else { size } } else { 0 };
+        let end = within(to) + 1;
+        [within(from), if end < size { end } else { size }]
+    }
+
     /// The value of a place in metres: [`LEVEL_BEST`] at the mean, less with the distance.
     #[inline(always)]
     pub fn value(&self, p: [f64; 3]) -> u8 {
         let q = subtract(p, self.mean);
         let square = dot(q, times(&self.inverse, q));
         if square > BEYOND { 0 } else { (LEVEL_BEST as f64 * exp(-0.5 * square) + 0.5) as u8 }
+    }
+}
+
+/// The centre of a cube along an axis.
+#[inline(always)]
+pub fn level_centre(cube: i32, step: f64) -> f64 {
+    (cube as f64 + 0.5) * step
+}
+
+/// The cube of a point that is turned by an angle of this sine and cosine.
+#[inline(always)]
+pub fn level_cube([x, y, z]: [f64; 3], [sine, cosine]: [f64; 2], step: f64) -> [i32; 3] {
+    [floor((cosine * x - sine * y) / step), floor((sine * x + cosine * y) / step), floor(z / step)]
+}
+
+/// The floor of a number; the nearest `i32` of one beyond them.
+#[inline(always)]
+fn floor(x: f64) -> i32 {
+    let whole = x as i32;
+    if x < whole as f64 { whole.saturating_sub(1) } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::floor;
+
+    #[test]
+    fn a_floor_is_that_of_libm() {
+        let whole = [0.0, 1.0, -1.0, 7.0, -8.0, 2147483647.0, -2147483648.0, 1e300, -1e300];
+        for x in whole.into_iter().flat_map(|x: f64| [x, x - 0.5, x + 0.5, x.next_up(), x.next_down()]) {
+            assert_eq!(floor(x), libm::floor(x) as i32, "{x}");
+        }
+        assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(floor), [0, i32::MAX, i32::MIN]);
     }
 }

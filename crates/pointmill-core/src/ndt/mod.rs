@@ -22,7 +22,7 @@ mod table;
 #[cfg(feature = "alloc")]
 pub use cells::{NdtCells, NdtReport, full_matrix, symmetric_entries};
 pub use lattice::{LatticeError, MAX_CELL, NdtLattice, Place, STEPS};
-pub use level::{LEVEL_BEST, LevelCell};
+pub use level::{LEVEL_BEST, LevelCell, level_centre, level_cube};
 pub use line_box::LineBox;
 pub use lines::{CellRows, LINE, Line, LinePlace, Reach, cell_of, in_lattice, key_of, line_key};
 pub use moments::{MAX_COUNT, Moments};

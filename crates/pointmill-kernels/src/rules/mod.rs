@@ -44,6 +44,11 @@ const STATS: &str = "blocks add to `stats`; the pose and the flags are read, and
 const CLIMBS: &[(&str, &str, &str)] = &[
     ("ndt_finish", "ld.relaxed.gpu.global.u64", "each round looks at the next entry of a table that is half empty"),
     ("sparse_outputs", "ld.relaxed.gpu.global.u64", "each round looks at the next entry of a set that is half empty"),
+    (
+        "registration_field_fill",
+        "ld.relaxed.gpu.global.u32",
+        "each round finds a larger value in a word, which ends it",
+    ),
     ("voxelize_", "ld.relaxed.gpu.global.v4.u32", "each round looks at the next four slots of a row"),
 ];
 

@@ -1,7 +1,7 @@
 //! What a point of the source adds in each cube of the lattice, and the largest of that in windows.
 
 use crate::{Argument, Error, Result, memory, par};
-use pointmill_core::ndt::LevelCell;
+use pointmill_core::ndt::{LevelCell, level_centre};
 use rayon::prelude::*;
 
 /// Places along a block and blocks along a wide block.
@@ -11,13 +11,41 @@ pub(super) const WIDE: usize = SIDE * SIDE;
 /// Most cubes.
 const MOST: f64 = (1u64 << 31) as f64;
 
-/// Values of the cubes of a box.
-#[derive(Debug)]
-pub(super) struct Field {
+/// A box of cubes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cubes {
+    /// The edge of a cube in metres.
+    pub(super) step: f64,
     /// The first cube, along x, y, z.
     pub(super) low: [i32; 3],
     /// Cubes along x, y, z; along x and y a multiple of 8.
     pub(super) size: [usize; 3],
+}
+
+impl Cubes {
+    pub(super) fn new(step: f64, low: [i32; 3], size: [usize; 3]) -> Result<Self> {
+        let cubes: f64 = size.iter().map(|n| *n as f64).product();
+        if cubes > MOST {
+            let got = format!("{} x {} x {}", size[0], size[1], size[2]);
+            return Err(Error::argument(Argument::Region, format!("at most 2^31 cubes of {step} m around it"), got));
+        }
+        Ok(Self { step, low, size })
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.layer() * self.size[2]
+    }
+
+    /// Cubes of a layer.
+    pub(super) const fn layer(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+}
+
+/// Values of the cubes of a box.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) cubes: Cubes,
     /// `[z, y, x]`: the value of a cube.
     pub(super) values: Vec<u8>,
     /// `[y % 8, x % 8, z, y / 8, x / 8]`: the largest value of the 8 x 8 cubes that begin with one
@@ -29,14 +57,13 @@ pub(super) struct Field {
 
 impl Field {
     /// The largest value of the cells at the centre of each cube.
-    pub(super) fn new(cells: &[LevelCell], step: f64, low: [i32; 3], size: [usize; 3]) -> Result<Self> {
-        let cubes: f64 = size.iter().map(|n| *n as f64).product();
-        if cubes > MOST {
-            let got = format!("{} x {} x {}", size[0], size[1], size[2]);
-            return Err(Error::argument(Argument::Region, format!("at most 2^31 cubes of {step} m around it"), got));
-        }
-        let len = cubes as usize;
-        let reached = |cell: &LevelCell| [0, 1, 2].map(|axis| cell.cubes(axis, step, low[axis], size[axis]));
+    pub(super) fn new(cells: &[LevelCell], cubes: Cubes) -> Result<Self> {
+        let (Cubes { step, low, size }, len) = (cubes, cubes.len());
+        let reached = |cell: &LevelCell| {
+            [0, 1, 2]
+                .map(|axis| cell.cubes(axis, step, low[axis], size[axis] as u32))
+                .map(|[a, b]| a as usize..b as usize)
+        };
         let reached = memory::collect(cells.iter().map(reached))?;
         let mut values = memory::filled(len, 0u8)?;
         let fill = |(k, layer): (usize, &mut [u8])| {
@@ -44,7 +71,7 @@ impl Field {
                 for j in y.clone() {
                     let row = &mut layer[j * size[0]..][..size[0]];
                     for i in x.clone() {
-                        let at = |axis: usize, n: usize| (f64::from(low[axis]) + n as f64 + 0.5) * step;
+                        let at = |axis: usize, n: usize| level_centre(low[axis] + n as i32, step);
                         row[i] = row[i].max(cell.value([at(0, i), at(1, j), at(2, k)]));
                     }
                 }
@@ -65,25 +92,7 @@ impl Field {
             });
         }
         widen(&mut wide, size, [8, 16, 32]);
-        Ok(Self { low, size, values, blocks, wide })
-    }
-
-    /// Cubes of a layer.
-    pub(super) const fn layer(&self) -> usize {
-        self.size[0] * self.size[1]
-    }
-}
-
-/// The cubes that a cell may reach along an axis, of a box.
-trait Cubes {
-    fn cubes(&self, axis: usize, step: f64, low: i32, size: usize) -> std::ops::Range<usize>;
-}
-
-impl Cubes for LevelCell {
-    fn cubes(&self, axis: usize, step: f64, low: i32, size: usize) -> std::ops::Range<usize> {
-        let at = |p: f64| ((p / step).floor() - f64::from(low)).clamp(0.0, size as f64) as usize;
-        let [from, to] = self.extent(axis);
-        at(from)..(at(to) + 1).min(size)
+        Ok(Self { cubes, values, blocks, wide })
     }
 }
 

@@ -20,7 +20,8 @@
 //! all heights between the map's lowest and highest cell are searched, and everything scores.
 //!
 //! **Units and frames**: metres and radians; z is up in both frames. **Determinism**: the same bits
-//! for any number of threads. The search runs on the host, also where the cells are on a GPU.
+//! on every device, for any number of threads. Where the cells are on a GPU, so are the sums; blocks
+//! are chosen on the host. A map for which the GPU has no memory is searched on the host.
 //!
 //! ```
 //! use pointmill::ndt::{NdtParams, ndt_grid};
@@ -49,6 +50,8 @@
 
 mod bounds;
 mod field;
+mod gpu;
+mod ground;
 mod params;
 mod queue;
 mod search;
@@ -56,6 +59,7 @@ mod source;
 mod target;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use params::{LevelParams, LevelTargetParams};
 pub use search::{LevelCandidate, LevelSearch};

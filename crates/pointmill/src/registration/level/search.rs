@@ -2,9 +2,10 @@
 
 use super::field::SIDE;
 use super::params::{LevelParams, Yaws};
-use super::queue::{Node, Queue};
+use super::queue::{Node, Queue, Sums};
 use super::source::Source;
 use super::target::LevelTarget;
+use super::work::Work;
 use super::{bounds::Heights, field::WIDE};
 use crate::{Argument, Error, Pose, Result, Rows, memory, par};
 use pointmill_core::ndt::LEVEL_BEST;
@@ -12,7 +13,7 @@ use pointmill_core::record;
 use rayon::prelude::*;
 
 /// Blocks that are opened at a time; of a fixed number the same are opened by any number of threads.
-const AT_ONCE: usize = 64;
+pub(super) const AT_ONCE: usize = 64;
 
 record! {
     /// A place where a source may be.
@@ -82,6 +83,7 @@ pub(super) struct Search<'a> {
     params: &'a LevelParams,
     yaws: Yaws,
     source: Source,
+    work: Work<'a>,
     heights: Heights,
     pub(super) kept: Vec<Node>,
 }
@@ -89,9 +91,9 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(target: &'a LevelTarget, points: &Rows<'_>, params: &'a LevelParams) -> Result<Self> {
         let yaws = params.yaws();
-        let source = Source::new(points, target, params, &yaws)?;
-        let heights = target.places(source.ground)?;
-        Ok(Self { target, params, yaws, source, heights, kept: Vec::new() })
+        let source = Source::new(points, target, params)?;
+        let (work, heights) = (Work::new(target, &source, &yaws)?, target.places(source.ground)?);
+        Ok(Self { target, params, yaws, source, work, heights, kept: Vec::new() })
     }
 
     fn run(mut self, most: u64) -> Result<Option<LevelSearch>> {
@@ -109,7 +111,7 @@ impl<'a> Search<'a> {
         }
         let roots = self.roots()?;
         let mut evaluated = roots.len() as u64;
-        let mut queue = Queue::new(roots);
+        let mut queue = Queue::new(roots)?;
         let mut batch = Vec::new();
         while self.kept.len() < self.params.candidates {
             par::check();
@@ -117,24 +119,28 @@ impl<'a> Search<'a> {
                 return Ok(None);
             }
             while batch.len() < AT_ONCE
-                && let Some(node) = queue.peek().filter(|node| node.level > 0)
+                && queue.peek().is_some_and(|node| node.level > 0)
+                && let Some(node) = queue.pop()?
             {
-                batch.push(*node);
-                queue.pop();
+                batch.push(node);
             }
             if batch.is_empty() {
-                let Some(place) = queue.pop() else { break };
+                let Some(place) = queue.pop()? else { break };
+                let sums = self.work.sums(&self.source, &[place], &mut queue)?[0];
+                let (place, _) = place;
                 if self.is_apart(&place) {
                     self.kept.push(place);
                 }
-                if let Some(next) = self.best(&place, Some(&place)) {
-                    queue.push(next)?;
+                if let Some(next) = self.best(&place, &sums, Some(&place)) {
+                    queue.push_with(next, sums)?;
                 }
                 evaluated += WIDE as u64;
                 continue;
             }
             evaluated += (batch.len() * WIDE) as u64;
-            let opened = batch.par_iter().with_min_len(par::grain(1)).map(|node| self.opened(node));
+            let sums = self.work.sums(&self.source, &batch, &mut queue)?;
+            let nodes = batch.par_iter().zip(&sums).with_min_len(par::grain(8));
+            let opened = nodes.map(|((node, _), sums)| self.opened(node, sums));
             for node in memory::collect_parallel(opened)?.into_iter().flatten() {
                 queue.push(node)?;
             }
@@ -144,7 +150,7 @@ impl<'a> Search<'a> {
     }
 
     /// The first places of all wide blocks: y and x.
-    fn corners(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+    fn corners(&self) -> impl Iterator<Item = (usize, usize)> + Clone + Sync + use<> {
         let [along, across] = self.heights.wide().map(|n| n * WIDE);
         (0..across).step_by(WIDE).flat_map(move |j| (0..along).step_by(WIDE).map(move |i| (j, i)))
     }
@@ -156,48 +162,33 @@ impl<'a> Search<'a> {
     }
 
     /// All wide blocks at all yaws and heights.
-    fn roots(&self) -> Result<Vec<Node>> {
-        let field = self.target.field();
-        let of_yaw = |yaw: u32| -> Result<Vec<Node>> {
-            let mut nodes = Vec::new();
-            for (j, i) in self.corners() {
-                let [least, most] = self.heights.at(2, i, j);
-                for height in least..=most {
-                    let score = self.source.bound(field, yaw, height, [i, j]);
-                    if score > 0 {
-                        memory::push(&mut nodes, Node { score, level: 2, yaw, y: j as u32, x: i as u32, height })?;
-                    }
-                }
-            }
-            Ok(nodes)
+    fn roots(&mut self) -> Result<Vec<Node>> {
+        let (corners, heights) = (self.corners(), &self.heights);
+        let of_yaw = |yaw: u32| {
+            corners.clone().flat_map(move |(j, i)| {
+                let [least, most] = heights.at(2, i, j);
+                (least..=most).map(move |height| Node { score: 0, level: 2, yaw, y: j as u32, x: i as u32, height })
+            })
         };
-        let yaws = (0..self.yaws.count as u32).into_par_iter().with_min_len(par::grain(1)).map(of_yaw);
-        let mut all = Vec::new();
-        for nodes in memory::collect_parallel(yaws)? {
-            memory::extend(&mut all, nodes?.into_iter())?;
-        }
-        Ok(all)
+        self.work.bounded(&self.source, self.yaws.count as u32, of_yaw)
     }
 
     /// What a block has in it: of a wide block its blocks, of a block its best place.
-    fn opened(&self, node: &Node) -> Vec<Node> {
+    fn opened(&self, node: &Node, sums: &Sums) -> Vec<Node> {
         if node.level == 1 {
-            return self.best(node, None).into_iter().collect();
+            return self.best(node, sums, None).into_iter().collect();
         }
-        let sums =
-            self.source.sums(self.target.field(), true, node.yaw, node.height, [node.x as usize, node.y as usize]);
         let block = |(k, score): (usize, u16)| {
             let [x, y] = [node.x + (k % SIDE * SIDE) as u32, node.y + (k / SIDE * SIDE) as u32];
             self.is_there(1, x, y, node.height).then_some(Node { score, level: 1, y, x, ..*node })
         };
-        sums.into_iter().enumerate().filter(|(_, score)| *score > 0).filter_map(block).collect()
+        sums.iter().copied().enumerate().filter(|(_, score)| *score > 0).filter_map(block).collect()
     }
 
     /// The best place of the block of a node, of those after a place, that is apart from what is
     /// kept.
-    fn best(&self, node: &Node, after: Option<&Node>) -> Option<Node> {
+    fn best(&self, node: &Node, sums: &Sums, after: Option<&Node>) -> Option<Node> {
         let [x, y] = [node.x, node.y].map(|at| at - at % SIDE as u32);
-        let sums = self.source.sums(self.target.field(), false, node.yaw, node.height, [x as usize, y as usize]);
         let place = |(k, score): (usize, u16)| Node {
             score,
             level: 0,
@@ -205,7 +196,7 @@ impl<'a> Search<'a> {
             x: x + (k % SIDE) as u32,
             ..*node
         };
-        let places = sums.into_iter().enumerate().filter(|(_, score)| *score > 0).map(place);
+        let places = sums.iter().copied().enumerate().filter(|(_, score)| *score > 0).map(place);
         let left = places.filter(|place| after.is_none_or(|after| place < after));
         left.filter(|place| self.is_there(0, place.x, place.y, place.height) && self.is_apart(place)).max()
     }

@@ -1,16 +1,15 @@
 //! A map that is ready to be searched.
 
 use super::bounds::{Heights, NOWHERE};
-use super::field::{Field, SIDE, WIDE};
+use super::field::{Cubes, SIDE, WIDE};
+use super::ground::{Ground, spread};
 use super::params::LevelTargetParams;
+use super::work::Values;
 use crate::device::{Device, Stream};
 use crate::ndt::{NdtCells, NdtGrid};
-use crate::{Error, Result, memory};
+use crate::{Result, memory};
 use pointmill_core::ndt::LevelCell;
-use std::collections::HashMap;
 
-/// A cell is ground if the z component of its normal is at least this.
-const LEVEL: f64 = 0.8;
 /// Edges of cells that a cell reaches.
 const REACH: f64 = 2.0;
 
@@ -24,9 +23,9 @@ pub struct LevelTarget {
     /// Of the host, on which sources are.
     stream: Stream,
     params: LevelTargetParams,
-    step: f64,
     origin: [f64; 3],
-    field: Field,
+    cubes: Cubes,
+    values: Values,
     /// The first place along x and y, in steps, and how many there are.
     first: [i32; 2],
     counts: [usize; 2],
@@ -84,7 +83,8 @@ impl LevelTarget {
         let low = [first[0] - margin, first[1] - margin, layers[0]];
         let along = |n: usize| (n.div_ceil(WIDE) * WIDE + 2 * margin as usize + 1).next_multiple_of(SIDE);
         let size = [along(counts[0]), along(counts[1]), layers[0].abs_diff(layers[1]) as usize + 1];
-        let field = grid.device().install(|| Field::new(&around, step, low, size))?;
+        let cubes = Cubes::new(step, low, size)?;
+        let values = grid.device().install(|| Values::new(&around, cubes, &grid.device()))?;
         let mut grounds = Vec::new();
         if params.ground {
             grounds = memory::filled(counts[0] * counts[1], f64::NAN)?;
@@ -98,18 +98,19 @@ impl LevelTarget {
             }
         }
         let heights = means.map(|z| (z / step).floor() as i32);
-        Ok(Self { field, first, counts, grounds, heights, ..Self::empty(grid, params, step)? })
+        Ok(Self { cubes, values, first, counts, grounds, heights, ..Self::empty(grid, params, step)? })
     }
 
     /// A target without a place.
     fn empty(grid: &NdtGrid, params: &LevelTargetParams, step: f64) -> Result<Self> {
+        let cubes = Cubes::new(step, [0; 3], [0; 3])?;
         Ok(Self {
             device: grid.device(),
             stream: Device::cpu().stream()?,
             params: params.clone(),
-            step,
             origin: grid.lattice().origin(),
-            field: Field::new(&[], step, [0; 3], [0; 3])?,
+            cubes,
+            values: Values::new(&[], cubes, &Device::cpu())?,
             first: [0; 2],
             counts: [0; 2],
             grounds: Vec::new(),
@@ -124,7 +125,7 @@ impl LevelTarget {
 
     /// Metres from place to place.
     pub const fn step(&self) -> f64 {
-        self.step
+        self.cubes.step
     }
 
     /// Whether no place of the region has ground, or nothing is around it.
@@ -140,8 +141,8 @@ impl LevelTarget {
         &self.stream
     }
 
-    pub(super) const fn field(&self) -> &Field {
-        &self.field
+    pub(super) const fn values(&self) -> &Values {
+        &self.values
     }
 
     #[cfg(test)]
@@ -151,7 +152,7 @@ impl LevelTarget {
 
     /// Cubes of the field before that of the first place.
     pub(super) fn margin(&self) -> i32 {
-        margin(self.params.range, self.step)
+        margin(self.params.range, self.step())
     }
 
     /// The heights at which places are, for a sensor with the ground at a height.
@@ -161,17 +162,17 @@ impl LevelTarget {
                 return self.heights;
             }
             // The two heights of the lattice beside that of the sensor.
-            let height = ((self.grounds[j * self.counts[0] + i] - ground) / self.step).floor();
+            let height = ((self.grounds[j * self.counts[0] + i] - ground) / self.step()).floor();
             if height.is_nan() { NOWHERE } else { [height as i32, (height as i32).saturating_add(1)] }
         })
     }
 
     /// Where a place is in the frame of the map.
     pub(super) fn position(&self, [i, j]: [u32; 2], height: i32, ground: f64) -> [f64; 3] {
-        let at = |k: usize, n: u32| (f64::from(self.first[k]) + f64::from(n)) * self.step + self.origin[k];
+        let at = |k: usize, n: u32| (f64::from(self.first[k]) + f64::from(n)) * self.step() + self.origin[k];
         let z = match self.params.ground {
             true => self.grounds[j as usize * self.counts[0] + i as usize] - ground,
-            false => f64::from(height) * self.step,
+            false => f64::from(height) * self.step(),
         };
         [at(0, i), at(1, j), z + self.origin[2]]
     }
@@ -193,67 +194,4 @@ fn places(cells: &NdtCells, params: &LevelTargetParams, origin: [f64; 3], unit: 
         all = [all[0].max(x0 - x), all[1].max(y0 - y), all[2].min(x1 - x), all[3].min(y1 - y)];
     }
     (all[0] <= all[2] && all[1] <= all[3]).then_some(all)
-}
-
-/// Gives places without a height, rows of `width`, that of the place that reaches them with the
-/// fewest steps along x and y; of several the first.
-fn spread(heights: &mut [f64], width: usize) -> Result<()> {
-    let mut reached = Vec::new();
-    memory::room(&mut reached, heights.len())?;
-    reached.extend((0..heights.len()).filter(|&at| !heights[at].is_nan()));
-    let mut next = 0;
-    while let Some(&at) = reached.get(next) {
-        next += 1;
-        let [x, y] = [at % width, at / width];
-        let beside = [
-            (x > 0).then(|| at - 1),
-            (x + 1 < width).then(|| at + 1),
-            at.checked_sub(width),
-            (y + 1 < heights.len() / width).then(|| at + width),
-        ];
-        for to in beside.into_iter().flatten() {
-            if heights[to].is_nan() {
-                heights[to] = heights[at];
-                reached.push(to);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The lowest level cell of each column.
-#[derive(Default)]
-struct Ground {
-    unit: f64,
-    columns: HashMap<[i32; 2], (usize, f64)>,
-}
-
-impl Ground {
-    fn new(cells: &NdtCells, unit: f64) -> Result<Self> {
-        let mut columns = HashMap::new();
-        columns.try_reserve(cells.len()).map_err(|_| Error::OutOfMemory {
-            device: "cpu".into(),
-            bytes: (cells.len() * size_of::<([i32; 2], (usize, f64))>()) as u64,
-        })?;
-        // Rows go by z first, so that the first level cell of a column is the lowest.
-        for (row, [x, y, _]) in cells.coords.iter().enumerate() {
-            if cells.normal[row][2].abs() >= LEVEL {
-                columns.entry([*x, *y]).or_insert((row, cells.mean[row][2]));
-            }
-        }
-        Ok(Self { unit, columns })
-    }
-
-    /// Whether a cell is the ground of its column.
-    fn has(&self, cells: &NdtCells, row: usize) -> bool {
-        let [x, y, _] = cells.coords[row];
-        self.columns.get(&[x, y]).is_some_and(|(ground, _)| *ground == row)
-    }
-
-    /// The height of the ground at a place: that of its column, else the lowest of those beside it.
-    fn height(&self, x: f64, y: f64) -> Option<f64> {
-        let [i, j] = [x, y].map(|x| (x / self.unit).floor() as i32);
-        let at = |di: i32, dj: i32| self.columns.get(&[i + di, j + dj]).map(|(_, height)| *height);
-        at(0, 0).or_else(|| (0..9).filter_map(|k| at(k % 3 - 1, k / 3 - 1)).min_by(f64::total_cmp))
-    }
 }

@@ -1,5 +1,6 @@
 //! The search against one of all places, inputs that say nothing, and real pairs.
 
+mod kernels;
 mod real;
 
 use super::params::Yaws;
@@ -8,9 +9,10 @@ use super::search::{Search, apart};
 use super::source::Source;
 use super::*;
 use crate::ndt::{NdtGrid, NdtParams, ndt_grid};
-use crate::testing::Random;
+use crate::testing::{Random, kernel_devices};
 use crate::{Device, Rows};
-use pointmill_core::ndt::LevelCell;
+use pointmill_core::ndt::{LevelCell, level_cube};
+use pointmill_core::trig::sin_cos_f64;
 use std::f64::consts::PI;
 
 fn grid(points: &[[f64; 3]], device: &Device) -> NdtGrid {
@@ -40,7 +42,7 @@ fn seen(points: &[[f64; 3]], yaw: f64) -> Vec<[f64; 3]> {
 /// Scores all places by the definition, and takes those apart from all before.
 fn exhaustive(target: &LevelTarget, grid: &NdtGrid, points: &[[f64; 3]], params: &LevelParams) -> Vec<Node> {
     let (yaws, step) = (params.yaws(), target.step());
-    let source = Source::new(&Rows::from(points), target, params, &yaws).unwrap();
+    let source = Source::new(&Rows::from(points), target, params).unwrap();
     let heights = target.places(source.ground).unwrap();
     let cells = grid.read().unwrap();
     let is_ground = |row: usize| {
@@ -68,7 +70,8 @@ fn exhaustive(target: &LevelTarget, grid: &NdtGrid, points: &[[f64; 3]], params:
     let mut places = Vec::new();
     let [along, across] = heights.wide().map(|n| n as u32 * 64);
     for yaw in 0..yaws.count as u32 {
-        let turned = source.cubes(step, yaws.of(yaw));
+        let (sine, cosine) = sin_cos_f64(yaws.of(yaw));
+        let turned: Vec<_> = source.points.iter().map(|p| level_cube(*p, [sine, cosine], step)).collect();
         for (y, x) in (0..across).flat_map(|y| (0..along).map(move |x| (y, x))) {
             let [least, most] = heights.at(0, x as usize, y as usize);
             for height in least..=most {
@@ -101,13 +104,17 @@ fn the_answer_is_that_of_the_search_of_all_places() {
     let mut random = Random(7);
     for (round, ground) in [(0, true), (1, true), (2, false), (3, true)] {
         let points = town(&mut random, 12);
-        let grid = grid(&points, &Device::cpu());
+        let own = grid(&points, &Device::cpu());
         let yaw = f64::from(random.between(-3.0, 3.0));
         // The whole map, a part of it, and one place.
         let region =
             [None, Some([3.0, 2.0, 31.5, 20.0]), Some([15.0, 8.0, 24.0, 17.0]), Some([20.0, 12.0, 20.0, 12.0])];
         let params = LevelTargetParams { region: region[round], range: 15.0, ground, ..LevelTargetParams::default() };
-        let target = LevelTarget::new(&grid, &params).unwrap();
+        let target = LevelTarget::new(&own, &params).unwrap();
+        let others: Vec<_> = kernel_devices()
+            .into_iter()
+            .map(|(name, device)| (name, LevelTarget::new(&grid(&points, &device), &params).unwrap()))
+            .collect();
         let scan = seen(&points, yaw);
         for (turn, max_points, candidates) in [(10.0, 1024, 12), (25.0, 40, 30), (40.0, 1, 5)] {
             let params = LevelParams {
@@ -117,7 +124,7 @@ fn the_answer_is_that_of_the_search_of_all_places() {
                 yaw_range: if round == 1 { [-1.0, 2.0] } else { [-PI, PI] },
                 ..LevelParams::default()
             };
-            let wanted = exhaustive(&target, &grid, &scan, &params);
+            let wanted = exhaustive(&target, &own, &scan, &params);
             let rows = Rows::from(&scan[..]);
             let mut search = Search::new(&target, &rows, &params).unwrap();
             let evaluated = search.search(u64::MAX).unwrap().unwrap();
@@ -128,13 +135,18 @@ fn the_answer_is_that_of_the_search_of_all_places() {
             let within = |most| target.search_at_most(rows, &params, most).unwrap();
             let enough = evaluated.max(search.wide_blocks());
             assert_eq!((within(enough), within(evaluated - 1), within(0)), (Some(found.clone()), None, None));
+            for (name, other) in &others {
+                let within = |most| other.search_at_most(rows, &params, most).unwrap();
+                let same = (within(u64::MAX), within(enough), within(evaluated - 1), within(0));
+                assert_eq!(same, (Some(found.clone()), Some(found.clone()), None, None), "{name}");
+            }
             assert!(found.candidates.iter().map(|one| one.score).eq(wanted.iter().map(|one| usize::from(one.score))));
         }
     }
 }
 
 #[test]
-fn one_answer_for_any_number_of_threads() {
+fn one_answer_on_all_devices_for_any_number_of_threads() {
     let points = town(&mut Random(3), 15);
     let scan = seen(&points, 1.0);
     let run = |device: &Device| {
@@ -148,7 +160,9 @@ fn one_answer_for_any_number_of_threads() {
     for threads in [2, 8] {
         assert_eq!(run(&Device::cpu_with_threads(threads).unwrap()), one);
     }
-    assert_eq!(run(&Device::twin()), one);
+    for (name, device) in kernel_devices() {
+        assert_eq!(run(&device), one, "{name}");
+    }
 }
 
 #[test]
@@ -180,7 +194,16 @@ fn an_origin_and_copies_of_points_change_nothing() {
 fn what_says_nothing_has_no_candidates() {
     let points = town(&mut Random(1), 5);
     let target = LevelTarget::new(&grid(&points, &Device::cpu()), &LevelTargetParams::default()).unwrap();
-    let of = |scan: &[[f64; 3]]| target.search(Rows::from(scan), &LevelParams::default()).unwrap();
+    let others: Vec<_> = kernel_devices()
+        .into_iter()
+        .map(|(_, device)| LevelTarget::new(&grid(&points, &device), &LevelTargetParams::default()).unwrap())
+        .collect();
+    let of = |scan: &[[f64; 3]]| {
+        let run = |target: &LevelTarget| target.search(Rows::from(scan), &LevelParams::default()).unwrap();
+        let found = run(&target);
+        assert!(others.iter().all(|other| run(other) == found));
+        found
+    };
     for bad in [vec![], vec![[f64::NAN; 3]; 9], vec![[f64::INFINITY; 3]; 9], vec![[1e300; 3]; 9]] {
         assert_eq!((of(&bad).points, of(&bad).candidates), (0, vec![]));
     }
