@@ -127,10 +127,9 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
 
     /// Puts an operator back.
     pub(crate) fn put(&'static self, place: Place, params: P, cached: CachedWorker<V>) {
-        let capture = match cached.stream.capture_number() {
-            Ok(capture) => capture,
+        let Ok(capture) = cached.stream.capture_number() else {
             // Perhaps a graph may use its memory.
-            Err(_) => return std::mem::forget(cached),
+            return std::mem::forget(cached);
         };
         let mut idle = self.idle();
         let entry = CacheEntry { place, params, cached };

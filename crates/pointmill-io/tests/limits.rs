@@ -60,7 +60,7 @@ fn streams_without_end_are_ended_by_a_limit() {
         }
     }
     let limits = Limits { max_memory: Some(8 << 20), ..Limits::default() };
-    for &format in pointmill_io::Format::ALL {
+    for &format in Format::ALL {
         let options = ReadOptions { format: Some(format), limits: limits.clone(), ..ReadOptions::default() };
         let used = allocation_counter::measure(|| {
             let e = read_from(Endless, "endless", &options).unwrap_err();

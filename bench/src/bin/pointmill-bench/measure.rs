@@ -171,7 +171,7 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
     if args.sweeps.is_some() {
         return Err(Failure::Usage("--sweeps: can be used with `bench soak` only".into()));
     }
-    let devices = with_cpu(device::open(name)?)?;
+    let devices = with_cpu(device::open(name, &[])?)?;
     let rounds = args.rounds as usize;
     for device in &devices {
         let stream = Stream::new(device)?;

@@ -47,7 +47,7 @@ struct Summary {
 
 /// Runs the command.
 pub(crate) fn run(sweeps: Option<u32>, name: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let device = device::open(name)?;
+    let device = device::open(name, &[])?;
     let sweeps = sweeps.unwrap_or(SWEEPS) as usize;
     let run = || Run::new("bench soak", Some(&device));
     printer.record("begin", &Begin { run: run(), sweeps, threads: THREADS })?;

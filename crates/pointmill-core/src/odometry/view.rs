@@ -41,10 +41,8 @@ pub fn seen(p: [f64; 3], [near, far]: [f64; 2]) -> Option<(usize, f64)> {
     if !(square >= near && square <= far) {
         return None;
     }
-    match bin(p) {
-        Some((turn, rise, range)) => Some((rise * TURN + turn, range)),
-        None => None,
-    }
+    let (turn, rise, range) = bin(p)?;
+    Some((rise * TURN + turn, range))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The containers of bags: what tells them apart, and how each is read.
 
+use super::body::Body;
 use super::file::{File, MessageIndexEntry};
-use super::index::Found;
-use super::message::Body;
+use super::found::Found;
 use super::{mcap, rosbag};
 use crate::error::IoError;
 use crate::format::Format;

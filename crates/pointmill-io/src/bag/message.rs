@@ -1,5 +1,6 @@
 //! A message of a bag, from its place.
 
+use super::body::other;
 use super::container::Container;
 use super::file::{File, MessageIndexEntry};
 use super::held::Held;
@@ -9,14 +10,6 @@ use crate::limits::Limits;
 use crate::source::ReadSeek;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A message in a chunk.
-pub(super) struct Body<'c> {
-    /// Bytes of its record.
-    pub(super) length: u64,
-    /// The message, or why it is not the one of the index.
-    pub(super) data: Result<&'c [u8], IoError>,
-}
 
 /// Reads a message, and checks that it is the one that the index names. If `is_last`, it will not
 /// be read again soon.
@@ -58,11 +51,4 @@ pub(super) fn message(
         return Err(fault!(path, BadValue, field, wanted, found).at(Some(place.chunk)));
     }
     body.data.map(<[u8]>::to_vec)
-}
-
-/// The index names a message that is not there.
-pub(super) fn other(path: &Path, place: &MessageIndexEntry, found: String) -> IoError {
-    let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
-    let wanted = format!("a message of channel {} at {} ns, as the index says", place.channel, place.log_time_ns);
-    fault!(path, BadValue, field, wanted, found).at(Some(place.chunk))
 }

@@ -6,10 +6,12 @@
 //! over chunks whose messages are indexed behind them, and looks into the others. [`PointCloud2`]
 //! reads a message that came in another way.
 
+mod body;
 mod chunk;
 mod cloud;
 mod container;
 mod file;
+mod found;
 mod held;
 mod index;
 mod mcap;
@@ -20,6 +22,6 @@ pub(crate) mod single;
 mod wire;
 
 pub use cloud::{PointCloud2, PointField};
-pub use index::Topic;
+pub use found::Topic;
 pub use reader::{Bag, Cloud, Clouds, Layout, TimeOrigin};
 pub use wire::Encoding;

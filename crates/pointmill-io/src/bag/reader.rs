@@ -1,8 +1,9 @@
 //! A bag: its topics, and its clouds one at a time.
 
 use super::cloud::{PointCloud2, PointField};
+use super::found::Topic;
 use super::held::Held;
-use super::index::{Index, Topic};
+use super::index::Index;
 use super::message::message;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};

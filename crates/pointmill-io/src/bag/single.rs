@@ -1,8 +1,9 @@
 //! A bag of one cloud, as one of the formats of clouds.
 
 use super::cloud::PointCloud2;
+use super::found::Topic;
 use super::held::Held;
-use super::index::{Index, Topic};
+use super::index::Index;
 use super::mcap::MAGIC;
 use super::message::message;
 use super::reader::no_clouds;

@@ -3,10 +3,10 @@
 mod record;
 mod walk;
 
+use super::body::{Body, other};
 use super::chunk::{Compression, Packed};
 use super::file::{File, MessageIndexEntry};
-use super::index::Found;
-use super::message::{Body, other};
+use super::found::Found;
 use crate::error::{IoError, excerpt};
 use crate::fault::bail;
 use crate::limits::Limits;

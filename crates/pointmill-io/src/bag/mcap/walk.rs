@@ -1,7 +1,7 @@
 //! A walk over the records of an MCAP file.
 
 use super::super::file::{File, MessageIndexEntry};
-use super::super::index::Found;
+use super::super::found::Found;
 use super::record::{Head, Record, inner, op, parse};
 use super::unpack;
 use crate::error::IoError;

@@ -1,7 +1,7 @@
 //! A walk over the records of a ROS 1 bag.
 
 use super::super::file::{File, MessageIndexEntry};
-use super::super::index::Found;
+use super::super::found::Found;
 use super::record::{Fields, Head, connection_type, inner, op, time_at};
 use super::{sizes_of, unpack};
 use crate::bytes::u32_at;

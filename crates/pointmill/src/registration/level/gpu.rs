@@ -1,86 +1,25 @@
-//! The field, and sums over it, where kernels run.
+//! Sums over the field where kernels run.
 
-use super::field::{Cubes, WIDE};
+use super::device_field::DeviceField;
+use super::field::WIDE;
 use super::params::Yaws;
-use super::queue::{Node, Sums};
-use super::search::AT_ONCE;
+use super::queue::{AT_ONCE, Node, Sums};
 use super::source::Source;
-use crate::device::{Buffer, Stream};
+use crate::device::Buffer;
 use crate::{Result, memory};
-use pointmill_core::ndt::LevelCell;
 use pointmill_core::trig::sin_cos_f64;
 use pointmill_kernels::registration as kernels;
-use pointmill_kernels::registration::{BLOCK, LevelBlock, LevelField, PARTS, SIDE, StoredLevelCell, THREADS_OF_BLOCK};
+use pointmill_kernels::registration::{BLOCK, LevelBlock, PARTS, SIDE, THREADS_OF_BLOCK};
 
 /// Wide blocks that are bounded at a time.
 pub(super) const BOUNDS: usize = 1 << 16;
 /// Blocks for each multiprocessor that are summed up at a time.
 const AHEAD: u32 = 8;
 
-/// Values of the cubes of a box: as those of the host, with 8 bytes behind them.
-#[derive(Debug)]
-pub(super) struct Field {
-    cubes: Cubes,
-    values: Buffer<u64>,
-    blocks: Buffer<u64>,
-    wide: Buffer<u64>,
-}
-
-impl Field {
-    pub(super) fn new(stream: &Stream, cells: &[LevelCell], cubes: Cubes) -> Result<Self> {
-        let words = cubes.len().div_ceil(8) + 1;
-        let stored: Vec<StoredLevelCell> = memory::collect(cells.iter().map(|cell| StoredLevelCell(*cell)))?;
-        let stored = stream.upload(&stored)?;
-        let mut values = stream.alloc::<u64>(words)?;
-        let [rows, wide, blocks] = [stream.alloc(words)?, stream.alloc(words)?, stream.alloc(words)?];
-        values.fill_words(0, 2 * words)?;
-        let size = cubes.size.map(|n| n as u32);
-        let filling = kernels::FieldFillArgs {
-            cells: stored.pointer(),
-            step: cubes.step,
-            low: cubes.low,
-            size,
-            values: values.pointer().cast(),
-        };
-        let (len, along, layer) = (cubes.len() as u32, size[0], cubes.layer() as u32);
-        let widen = |from: &Buffer<u64>, to: &Buffer<u64>, (stride, period): (u32, u32), by: u32| {
-            let (from, to) = (from.pointer().cast_const().cast(), to.pointer().cast());
-            let args = kernels::FieldWidenArgs { from, to, len, period, stride, by };
-            // SAFETY: both have so many values.
-            unsafe { stream.launch::<kernels::FieldWiden>(len.div_ceil(BLOCK), args) }
-        };
-        let (x, y) = ((1, along), (along, layer));
-        // SAFETY: there is room for all cubes.
-        unsafe { stream.launch::<kernels::FieldFill>(cells.len() as u32, filling) }?;
-        widen(&values, &rows, x, 1)?;
-        widen(&rows, &wide, y, 1)?;
-        let (from, to) = (wide.pointer().cast_const().cast(), blocks.pointer().cast());
-        let args = kernels::FieldBlocksArgs { from, to, along, len };
-        // SAFETY: both have so many values.
-        unsafe { stream.launch::<kernels::FieldBlocks>(len.div_ceil(BLOCK), args) }?;
-        widen(&wide, &rows, x, SIDE)?;
-        widen(&rows, &wide, y, SIDE)?;
-        Ok(Self { cubes, values, blocks, wide })
-    }
-
-    fn stream(&self) -> &Stream {
-        self.values.stream()
-    }
-
-    fn pointers(&self) -> LevelField {
-        LevelField {
-            values: self.values.pointer(),
-            blocks: self.blocks.pointer(),
-            wide: self.wide.pointer().cast_const().cast(),
-            size: self.cubes.size.map(|n| n as u32),
-        }
-    }
-}
-
 /// Adds up what a source meets in a field.
 #[derive(Debug)]
 pub(super) struct Adder<'a> {
-    field: &'a Field,
+    field: &'a DeviceField,
     /// `[yaw, point]`.
     turned: Buffer<[u32; 2]>,
     blocks: Buffer<LevelBlock>,
@@ -89,7 +28,7 @@ pub(super) struct Adder<'a> {
 }
 
 impl<'a> Adder<'a> {
-    pub(super) fn new(field: &'a Field, source: &Source, yaws: &Yaws, margin: i32) -> Result<Self> {
+    pub(super) fn new(field: &'a DeviceField, source: &Source, yaws: &Yaws, margin: i32) -> Result<Self> {
         let stream = field.stream();
         let sine_cosine = |yaw: usize| {
             let (sine, cosine) = sin_cos_f64(yaws.of(yaw as u32));
@@ -175,17 +114,5 @@ impl<'a> Adder<'a> {
         // SAFETY: as above.
         unsafe { stream.launch::<kernels::LevelSums>((len * THREADS_OF_BLOCK).div_ceil(BLOCK), args) }?;
         self.sums.read(nodes.len())
-    }
-}
-
-#[cfg(test)]
-impl Field {
-    /// Values of cubes, blocks and wide blocks.
-    pub(super) fn read(&self) -> Result<[Vec<u8>; 3]> {
-        let of = |words: &Buffer<u64>| -> Result<Vec<u8>> {
-            let bytes: Vec<u8> = words.read(words.len())?.iter().flat_map(|word| word.to_le_bytes()).collect();
-            Ok(bytes[..self.cubes.len()].to_vec())
-        };
-        Ok([of(&self.values)?, of(&self.blocks)?, of(&self.wide)?])
     }
 }

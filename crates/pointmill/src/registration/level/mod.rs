@@ -49,6 +49,7 @@
 //! ```
 
 mod bounds;
+mod device_field;
 mod field;
 mod gpu;
 mod ground;
@@ -59,6 +60,7 @@ mod source;
 mod target;
 #[cfg(test)]
 mod tests;
+mod values;
 mod work;
 
 pub use params::{LevelParams, LevelTargetParams};

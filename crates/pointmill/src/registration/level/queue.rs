@@ -5,6 +5,9 @@ use crate::{Result, memory};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+/// Blocks that are opened at a time; of a fixed number the same are opened by any number of threads.
+pub(super) const AT_ONCE: usize = 64;
+
 /// The scores of the 8 x 8 places of a block, rows of y; or the bounds of as many blocks.
 pub(super) type Sums = [u16; WIDE];
 

@@ -2,7 +2,7 @@
 
 use super::field::SIDE;
 use super::params::{LevelParams, Yaws};
-use super::queue::{Node, Queue, Sums};
+use super::queue::{AT_ONCE, Node, Queue, Sums};
 use super::source::Source;
 use super::target::LevelTarget;
 use super::work::Work;
@@ -11,9 +11,6 @@ use crate::{Argument, Error, Pose, Result, Rows, memory, par};
 use pointmill_core::ndt::LEVEL_BEST;
 use pointmill_core::record;
 use rayon::prelude::*;
-
-/// Blocks that are opened at a time; of a fixed number the same are opened by any number of threads.
-pub(super) const AT_ONCE: usize = 64;
 
 record! {
     /// A place where a source may be.

@@ -4,7 +4,7 @@ use super::bounds::{Heights, NOWHERE};
 use super::field::{Cubes, SIDE, WIDE};
 use super::ground::{Ground, spread};
 use super::params::LevelTargetParams;
-use super::work::Values;
+use super::values::Values;
 use crate::device::{Device, Stream};
 use crate::ndt::{NdtCells, NdtGrid};
 use crate::{Result, memory};

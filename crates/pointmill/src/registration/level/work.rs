@@ -1,47 +1,26 @@
 //! Where the sums of a search are made: on the host when a block is opened, on a device ahead of that.
 
-use super::field::{Cubes, Field};
 use super::gpu;
 use super::params::Yaws;
 use super::queue::{Node, Queue, Sums};
 use super::source::{Source, Turned};
 use super::target::LevelTarget;
-use crate::{Device, Error, Result, memory, par};
-use pointmill_core::ndt::LevelCell;
+use super::values::Values;
+use crate::{Result, memory, par};
 use rayon::prelude::*;
-
-/// The values of a target.
-#[derive(Debug)]
-pub(super) enum Values {
-    Host(Field),
-    Device(gpu::Field),
-}
-
-impl Values {
-    /// On the device of the cells; on the host where that has no memory for them.
-    pub(super) fn new(cells: &[LevelCell], cubes: Cubes, device: &Device) -> Result<Self> {
-        if !device.is_cpu() {
-            match gpu::Field::new(&device.stream()?, cells, cubes) {
-                Err(Error::OutOfMemory { .. }) => {}
-                made => return made.map(Self::Device),
-            }
-        }
-        Field::new(cells, cubes).map(Self::Host)
-    }
-}
 
 /// What makes the sums of a search.
 #[derive(Debug)]
 pub(super) enum Work<'a> {
     Host(Turned<'a>),
-    Device(gpu::Adder<'a>),
+    Device(Box<gpu::Adder<'a>>),
 }
 
 impl<'a> Work<'a> {
     pub(super) fn new(target: &'a LevelTarget, source: &Source, yaws: &Yaws) -> Result<Self> {
         Ok(match target.values() {
             Values::Host(field) => Self::Host(Turned::new(field, source, yaws, target.margin())?),
-            Values::Device(field) => Self::Device(gpu::Adder::new(field, source, yaws, target.margin())?),
+            Values::Device(field) => Self::Device(Box::new(gpu::Adder::new(field, source, yaws, target.margin())?)),
         })
     }
 

@@ -121,7 +121,7 @@ fn compare<T: Scattered>(of: impl Fn(u64) -> T) {
             for &how in Reduction::ALL {
                 let scatter = Scatter { len, columns, rows, how };
                 for by in [0, 1] {
-                    let mut same = |want: Made, (got, oks): (Made, [i32; 2])| {
+                    let same = |want: Made, (got, oks): (Made, [i32; 2])| {
                         assert!(want == got, "{name} {len} {rows} {columns} {how} {by}");
                         assert_eq!(oks, [1; 2]);
                     };

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::TwinFault;
+use crate::registration::level::device_field::DeviceField;
 use crate::registration::level::field::{Cubes, Field};
-use crate::registration::level::gpu;
 use crate::registration::level::queue::Queue;
-use crate::registration::level::work::{Values, Work};
+use crate::registration::level::values::Values;
+use crate::registration::level::work::Work;
 
 /// Cells of any shape in and beside a box.
 fn cells(random: &mut Random, n: usize, step: f64) -> Vec<LevelCell> {
@@ -30,7 +31,7 @@ fn fields_are_those_of_the_host() {
             let wanted = Field::new(&cells, cubes).unwrap();
             assert!(n < 300 || size[0] < 64 || wanted.values.iter().any(|value| *value > 0));
             for (name, device) in kernel_devices() {
-                let made = gpu::Field::new(&device.stream().unwrap(), &cells, cubes).unwrap();
+                let made = DeviceField::new(&device.stream().unwrap(), &cells, cubes).unwrap();
                 let [values, blocks, wide] = made.read().unwrap();
                 assert!(values == wanted.values, "{name}, {size:?}, {n} cells: values");
                 assert!(blocks == wanted.blocks, "{name}, {size:?}, {n} cells: blocks");
@@ -122,9 +123,9 @@ fn a_queue_has_one_order() {
         let (mut taken, mut left) = (Vec::new(), all[..500].to_vec());
         for (i, node) in all[500..].iter().enumerate() {
             if i % 2 == 0 {
-                queue.push(*node).unwrap()
+                queue.push(*node).unwrap();
             } else {
-                queue.push_with(*node, [i as u16; 64]).unwrap()
+                queue.push_with(*node, [i as u16; 64]).unwrap();
             }
             left.push(*node);
             if i % 3 == 0 {
