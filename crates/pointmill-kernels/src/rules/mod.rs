@@ -3,7 +3,7 @@
 
 mod listing;
 
-use crate::{MODULES, icp, ndt, odometry, roi_pool, voxelize};
+use crate::{MODULES, icp, ndt, odometry, registration, roi_pool, voxelize};
 use listing::{Instruction, Listing, Origin, kernels};
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -32,6 +32,7 @@ const BOTH_WAYS: &[(&str, usize, &str)] = &[
         offset_of!(odometry::RemoveFarVoxelsArgs, head),
         "`left` is stored, `free` is read, blocks add to `points`",
     ),
+    ("registration_bounds", offset_of!(registration::BoundsArgs, head), "blocks lower `bounds`, and read other words"),
     ("odometry_fill", offset_of!(odometry::FillArgs, map.voxels), "one thread has a voxel; all share `changed` alone"),
 ];
 const FIRST: &str = "the thread of a cell's first point reads the key, and it alone empties the entry";
@@ -46,7 +47,7 @@ const CLIMBS: &[(&str, &str, &str)] = &[
     ("sparse_outputs", "ld.relaxed.gpu.global.u64", "each round looks at the next entry of a set that is half empty"),
     (
         "registration_field_fill",
-        "ld.relaxed.gpu.global.u32",
+        "atom.relaxed.gpu.global.cas.b32",
         "each round finds a larger value in a word, which ends it",
     ),
     ("voxelize_", "ld.relaxed.gpu.global.v4.u32", "each round looks at the next four slots of a row"),

@@ -224,8 +224,7 @@ fn suppression_is_as_its_definition_says_everywhere() {
 fn suppression_in_rounds_is_as_its_definition_says() {
     let mut random = Random(4);
     let lengths = [1024, 0, 2500, 1, 1025, 2048, 33];
-    let splits: Vec<usize> = [0]
-        .into_iter()
+    let splits: Vec<usize> = std::iter::once(0)
         .chain(lengths)
         .scan(0, |sum, len| {
             *sum += len;
