@@ -949,6 +949,8 @@ typedef struct pointmill_conv_params {
   uint32_t capacity;
   // Whether masks are an output; default 0.
   uint32_t masks;
+  // Whether lists are an output, the pairs of each offset; default 0.
+  uint32_t lists;
 } pointmill_conv_params;
 
 // Parameters of grid sampling.
@@ -1391,8 +1393,8 @@ pointmill_status pointmill_index_pairs_run(struct pointmill_index_pairs *pairs,
                                            const uint32_t (*outputs_shape)[3]);
 
 // An array of the last call, of N outputs at most and K offsets: "cells" [N, 4], "table" [K, N] and
-// "counts" [K] of i32; "masks" [N, words] of u32; "num_cells" [2] of u32, outputs and those that there
-// was no room for.
+// "counts" [K] of i32; "masks" [N, words] of u32; "lists" [2, K, V] of i32; "num_cells" [2] of u32,
+// outputs and those that there was no room for.
 pointmill_status pointmill_index_pairs_array(const struct pointmill_index_pairs *pairs,
                                              const char *name,
                                              struct pointmill_array *array);

@@ -158,7 +158,7 @@ impl<T: Stored> ReduceArgs<T> {
     #[inline(always)]
     unsafe fn pick(&self, part: &Part) {
         let Part { start, end, loads, .. } = *part;
-        let (bests, froms) = (Shared::at(0), Shared::at(THREADS * T::WORDS));
+        let (bests, places) = (Shared::at(0), Shared::at(THREADS * T::WORDS));
         let (mut best, mut from) = (T::Wide::ZERO, NONE);
         // SAFETY: places below the end of the row are in its list.
         unsafe {
@@ -182,13 +182,13 @@ impl<T: Stored> ReduceArgs<T> {
             if T::WORDS == 2 {
                 bests.set(THREADS + thread_index(), (bits >> 32) as u32);
             }
-            froms.set(thread_index(), from);
+            places.set(thread_index(), from);
             sync_block();
             if (thread_index() < PART) & part.is_there {
                 for slot in 1..SLOTS {
                     let at = slot * PART + part.lane_column;
                     let high = if T::WORDS == 2 { bests.get(THREADS + at) } else { 0 };
-                    let (other, place) = (T::of_bits(bests.get(at) as u64 | (high as u64) << 32), froms.get(at));
+                    let (other, place) = (T::of_bits(bests.get(at) as u64 | (high as u64) << 32), places.get(at));
                     let first = (other == best) & (place < from);
                     let takes = (place != NONE) & (first | self.how.takes(other, best, from));
                     best = if takes { other } else { best };
