@@ -61,7 +61,9 @@ pub fn run(bytes: &[u8]) {
     lists.reduce(&whole, columns, how, &mut sums, &mut []).expect("arrays that fit");
 
     let mut back = vec![7.0f32; n * columns];
-    spread(&out, columns, &index, how, &places, &mut back).expect("arrays that fit");
+    let counts: Vec<i64> = (0..count).map(|row| i64::from(lists.count(row))).collect();
+    let aux = if how == Reduction::Mean { &counts } else { &places };
+    spread(&out, columns, &index, how, aux, &mut back).expect("arrays that fit");
     for (i, back) in back.iter().enumerate() {
         let (i, column) = (i / columns, i % columns);
         let wanted = usize::try_from(index[i]).map_or(0.0, |row| {
