@@ -120,7 +120,7 @@ def test_a_bag_is_taken_by_its_folder(tmp_path):
     (tmp_path / "drive_0.mcap").write_bytes(empty)
     assert pm.bag_topics(tmp_path) == {}
     (tmp_path / "drive_1.mcap").write_bytes(empty)
-    with pytest.raises(ValueError, match="folder: expected one bag that ends in .mcap, got 2; name one of them"):
+    with pytest.raises(ValueError, match="folder: expected one bag that ends in .mcap or .bag, got 2; name one of them"):
         pm.bag_topics(tmp_path)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "old.db3").write_bytes(b"SQLite format 3\0")

@@ -227,7 +227,7 @@ def test_what_does_not_go_is_refused(tmp_path):
 
 
 def test_bags_are_sequences_of_scans(tmp_path):
-    path = FIXTURES / "mcap" / "velodyne_lz4.mcap"
+    path = FIXTURES / "bags" / "velodyne_lz4.mcap"
     topics = pointmill.bag_topics(path)
     assert topics["/points"][1] == 3 and "PointCloud2" in topics["/points"][0]
     bag = pointmill.read_bag(path)
