@@ -11,7 +11,7 @@ pub const LONG: u32 = 128;
 /// Values that are on their way at once.
 const AHEAD: usize = 4;
 
-/// Arguments of [`ReduceF32`] and [`ReduceLongF32`] and their kin.
+/// Arguments of [`ReduceF32`] and [`ReduceLongF32`](super::ReduceLongF32) and their kin.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceArgs<T> {

@@ -25,7 +25,7 @@ pub struct SpreadArgs<T> {
     pub how: Reduction,
     /// Whether values can be read several at a time.
     pub whole: u32,
-    /// What the reduction left beside its result, see [`ReduceArgs`]; null of a sum.
+    /// What the reduction left beside its result, see [`ReduceArgs`](super::ReduceArgs); null of a sum.
     pub aux: *const i64,
     /// `[n, columns]`.
     pub out: *mut T,
