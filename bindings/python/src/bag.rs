@@ -146,7 +146,7 @@ fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
     }
 }
 
-/// Open a bag of ``sensor_msgs/PointCloud2``: MCAP, or ``.bag`` of ROS 1.
+/// Open a bag of ``sensor_msgs/PointCloud2`` or Livox's ``CustomMsg``: MCAP, or ``.bag`` of ROS 1.
 ///
 /// Parameters
 /// ----------
@@ -174,7 +174,7 @@ fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
 /// >>> pointmill.read_bag(path)
 /// Traceback (most recent call last):
 ///     ...
-/// ValueError: ...empty.mcap: clouds: expected sensor_msgs/PointCloud2, got a bag without topics
+/// ValueError: ...empty.mcap: clouds: expected sensor_msgs/PointCloud2 or Livox's CustomMsg, got a bag without topics
 #[pyfunction]
 #[pyo3(signature = (path, topic = None, *, local_origin = None), text_signature = "(path, topic=None, *, local_origin='auto')")]
 pub(crate) fn read_bag(

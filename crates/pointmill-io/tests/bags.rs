@@ -70,7 +70,7 @@ fn compare(name: &str, cloud: &Cloud, wanted: &BTreeMap<String, Array>, i: usize
 #[test]
 fn bags_of_other_programs_give_their_values() {
     let bags = bags();
-    assert_eq!(bags.len(), 50);
+    assert_eq!(bags.len(), 55);
     for (name, bytes) in bags {
         let wanted = read_npz(fixtures().join(format!("{}.npz", name.rsplit_once('_').unwrap().0))).unwrap();
         let bag = open(&bytes).unwrap();
@@ -103,6 +103,7 @@ fn times_are_found_with_unit_and_origin() {
         ("livox", Some(("timestamp", Nanoseconds, Epoch))),
         ("robosense", Some(("timestamp", Seconds, Epoch))),
         ("xyzircaedt", Some(("time_stamp", Nanoseconds, Stamp))),
+        ("custom", Some(("offset_time", Nanoseconds, Stamp))),
         ("xyzirc", None),
         ("empty", None),
     ] {
@@ -232,11 +233,11 @@ fn a_topic_is_found_or_named() {
     let told = |name| bag.cloud_topic(name).unwrap_err().to_string();
     assert_eq!(
         told(None),
-        "b.mcap: topic: expected one of type sensor_msgs/PointCloud2, got 2; choose one with --topic: /a, /b"
+        "b.mcap: topic: expected one of sensor_msgs/PointCloud2 or Livox's CustomMsg, got 2; choose one with --topic: /a, /b"
     );
     assert_eq!(
         told(Some("/c")),
-        "b.mcap: topic: expected `/c` of type sensor_msgs/PointCloud2, got none of this name; choose one with --topic: /a, /b"
+        "b.mcap: topic: expected `/c` of sensor_msgs/PointCloud2 or Livox's CustomMsg, got none of this name; choose one with --topic: /a, /b"
     );
     assert_eq!(bag.clouds(Some("/b")).unwrap().len(), 1);
     let e = bag.cloud(bag.cloud_topic(Some("/b")).unwrap(), 1).unwrap_err();
@@ -596,7 +597,84 @@ fn bags_without_clouds_say_what_they_have() {
         assert_eq!(whole.unwrap_err().to_string(), by_topic);
         by_topic
     };
-    assert_eq!(told(&[]), "b.mcap: clouds: expected sensor_msgs/PointCloud2, got a bag without topics");
+    let wanted = "b.mcap: clouds: expected sensor_msgs/PointCloud2 or Livox's CustomMsg";
+    assert_eq!(told(&[]), format!("{wanted}, got a bag without topics"));
+    let packets = [schema(1, "velodyne_msgs/msg/VelodyneScan"), channel(1, 1, "/packets")].concat();
+    let maker = "play it to velodyne_pointcloud, and record the PointCloud2 that it makes of /packets";
+    let has = "no clouds; it has /packets of velodyne_msgs/msg/VelodyneScan, which is not read";
+    assert_eq!(told(&[packets]), format!("{wanted}, got {has}; {maker}"));
+    let imu = [schema(1, "sensor_msgs/msg/Imu"), channel(1, 1, "/imu")].concat();
+    assert_eq!(told(&[imu]), format!("{wanted}, got no clouds; it has /imu of sensor_msgs/msg/Imu, which is not read"));
+}
+
+/// A `CustomMsg` of Livox in CDR of either byte order, whose `point_num` is `said`.
+fn custom_msg(said: u32, points: &[[f32; 3]], little: bool) -> Vec<u8> {
+    let mut out = vec![];
+    let mut put = |width: usize, number: u64| {
+        out.resize(out.len().next_multiple_of(width), 0u8);
+        let mut bytes = number.to_le_bytes()[..width].to_vec();
+        if !little {
+            bytes.reverse();
+        }
+        out.extend(bytes);
+    };
+    [7, 5, 2].into_iter().for_each(|n| put(4, n));
+    [u64::from(b'l'), 0].into_iter().for_each(|n| put(1, n));
+    put(8, 1_700_000_000_000_000_000);
+    put(4, said.into());
+    (0..4).for_each(|n| put(1, n));
+    put(4, points.len() as u64);
+    for (i, point) in points.iter().enumerate() {
+        put(4, 250_000_000 + i as u64);
+        point.iter().for_each(|v| put(4, v.to_bits().into()));
+        [200, 16, 3].into_iter().for_each(|n| put(1, n));
+    }
+    [&[0, u8::from(little), 0, 0], &out[..]].concat()
+}
+
+#[test]
+fn messages_of_livox_are_clouds() {
+    let read = |bytes: &[u8]| {
+        let message = PointCloud2::read_custom_msg(bytes, Encoding::Cdr, "m")?;
+        message.scan("m", &Limits::default())
+    };
+    let points = [[1.0, 2.0, 3.0], [f32::NAN, 0.0, -0.0], [4.5, -5.0, 6.0]];
+    for little in [true, false] {
+        for n in 0..=3 {
+            let bytes = custom_msg(n as u32, &points[..n], little);
+            let scan = read(&bytes).unwrap();
+            let is_whole = |warning: &Warning| !matches!(warning, Warning::Overruled { .. });
+            assert!(scan.cloud.len() == n && scan.warnings.iter().all(is_whole), "{:?}", scan.warnings);
+            for (i, (row, point)) in scan.cloud.data().chunks(7).zip(&points).enumerate() {
+                let time = (250_000_000 + i) as f32;
+                let wanted = [point[0], point[1], point[2], 200.0, 16.0, 3.0, time].map(f32::to_bits);
+                assert_eq!(row.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), wanted);
+            }
+            for end in 0..bytes.len() {
+                assert_eq!(read(&bytes[..end]).unwrap_err().class(), "Truncated", "{little} {n} {end}");
+            }
+        }
+        let told: Vec<_> =
+            read(&custom_msg(9, &points, little)).unwrap().warnings.iter().map(Warning::to_string).collect();
+        assert!(told[0].contains("point_num") && told[0].contains("3 (the points of the list)"), "{told:?}");
+    }
+    // A number of points that the message does not have takes no memory.
+    let mut lies = custom_msg(1, &points[..1], true);
+    let at = lies.len() - 19 - 4;
+    lies[at..at + 4].fill(0xff);
+    assert_eq!(read(&lies).unwrap_err().class(), "Truncated");
+    // The names of the type in the drivers of both ROS.
+    for (name, is_one) in [
+        ("livox_ros_driver/CustomMsg", true),
+        ("livox_ros_driver1/CustomMsg", true),
+        ("livox_ros_driver2/msg/CustomMsg", true),
+        ("livox_interfaces/msg/CustomMsg", true),
+        ("other/CustomMsg", false),
+        ("livox_ros_driver2/msg/CustomPoint", false),
+    ] {
+        let records = [schema(1, name), channel(1, 1, "/livox/lidar"), message(1, 3, &custom_msg(3, &points, true))];
+        assert_eq!(open(&bag::bag(&records)).unwrap().topics()[0].cloud_encoding().is_some(), is_one, "{name}");
+    }
 }
 
 /// `POINTMILL_WOUNDS` sets how many bags get random damage, `POINTMILL_SEED` another seed.

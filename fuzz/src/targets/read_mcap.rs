@@ -9,8 +9,10 @@ pub fn run(bytes: &[u8]) {
     // The bytes as a message too: few changes of a bag reach one.
     let limits = crate::limits();
     for encoding in [Encoding::Cdr, Encoding::Ros1] {
-        let cloud = PointCloud2::read(bytes, encoding, "message");
-        cloud.and_then(|cloud| cloud.scan("message", &limits)).map_err(|e| check(bytes, e)).ok();
+        for read in [PointCloud2::read, PointCloud2::read_custom_msg] {
+            let cloud = read(bytes, encoding, "message");
+            cloud.and_then(|cloud| cloud.scan("message", &limits)).map_err(|e| check(bytes, e)).ok();
+        }
     }
 }
 

@@ -119,8 +119,7 @@ fn a_bag_of_two_topics_fails_in_its_turn() {
     let at = folder.path();
     fs::create_dir(at.join("in")).unwrap();
     fs::write(at.join("in/1.mcap"), two_topics()).unwrap();
-    let wanted =
-        "in/1.mcap: topic: expected one of type sensor_msgs/PointCloud2, got 2; choose one with --topic: /front, /rear";
+    let wanted = "in/1.mcap: topic: expected one of sensor_msgs/PointCloud2 or Livox's CustomMsg, got 2; choose one with --topic: /front, /rear";
     for line in ["voxelize in --out out", "convert in/1.mcap --to ply --out out"] {
         let told = run(at, line).expect(2);
         assert!(told.err.contains(wanted), "{}", told.err);

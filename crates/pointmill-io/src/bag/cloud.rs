@@ -30,7 +30,7 @@ pub struct PointField {
     pub count: u32,
 }
 
-/// A message `sensor_msgs/PointCloud2`, with its sizes checked and its points still in bytes.
+/// A message `sensor_msgs/PointCloud2` or `CustomMsg`, with its sizes checked and its points still in bytes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PointCloud2<'a> {
@@ -57,7 +57,7 @@ pub struct PointCloud2<'a> {
     /// What is odd about the message.
     pub(super) warnings: Vec<Warning>,
     /// Bytes behind the message.
-    rest: usize,
+    pub(super) rest: usize,
 }
 
 impl<'a> PointCloud2<'a> {
@@ -86,17 +86,7 @@ impl<'a> PointCloud2<'a> {
     pub fn read(bytes: &'a [u8], encoding: Encoding, name: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = name.as_ref();
         let mut wire = Wire::new(path, bytes, encoding)?;
-        if encoding == Encoding::Ros1 {
-            wire.u32("header.seq")?;
-        }
-        let (seconds, nanoseconds) = (wire.u32("header.stamp")?, wire.u32("header.stamp")?);
-        // Of ROS 2 the seconds have a sign.
-        let seconds = match encoding {
-            Encoding::Cdr => i64::from(seconds.cast_signed()),
-            Encoding::Ros1 => i64::from(seconds),
-        };
-        let stamp_ns = seconds * 1_000_000_000 + i64::from(nanoseconds);
-        let frame = wire.text("header.frame_id")?.to_owned();
+        let (stamp_ns, frame) = wire.header()?;
         let (height, width) = (wire.u32("height")?, wire.u32("width")?);
         let (fields, not_read) = fields(&mut wire)?;
         let big_endian = wire.bool("is_bigendian")?;
@@ -107,7 +97,7 @@ impl<'a> PointCloud2<'a> {
         let warnings = not_read;
         let mut cloud = Self {
             stamp_ns,
-            frame,
+            frame: frame.to_owned(),
             height,
             width,
             fields,

@@ -1,10 +1,12 @@
 //! The topics of a bag and their messages, as far as a walk has come.
 
+use super::cloud::PointCloud2;
 use super::file::MessageIndexEntry;
 use super::held::cost;
+use super::kind::{CLOUDS, Kind};
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
-use crate::fault::{At, bail};
+use crate::fault::{At, bail, fault};
 use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +44,15 @@ impl Topic {
 
     /// Whether its messages are clouds, in whatever bytes.
     pub(super) fn is_cloud(&self) -> bool {
-        ["sensor_msgs/msg/PointCloud2", "sensor_msgs/PointCloud2"].contains(&&*self.schema_name)
+        Kind::of(&self.schema_name).is_some()
+    }
+
+    /// Reads one of its messages, which are clouds.
+    pub(super) fn read<'a>(&self, bytes: &'a [u8], path: &Path) -> Result<PointCloud2<'a>, IoError> {
+        let (Some(kind), Some(encoding)) = (Kind::of(&self.schema_name), self.cloud_encoding()) else {
+            return Err(fault!(path, InvalidArgument, "topic", CLOUDS, &*self.schema_name));
+        };
+        kind.read(bytes, encoding, path)
     }
 
     fn saw(&mut self, time: u64) {

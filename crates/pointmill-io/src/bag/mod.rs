@@ -1,5 +1,5 @@
-//! Clouds in bags: messages of the type `sensor_msgs/PointCloud2`, as ROS 1 and ROS 2 write them, in
-//! MCAP and in bags of ROS 1.
+//! Clouds in bags: messages of the types `sensor_msgs/PointCloud2` and `CustomMsg` of Livox's drivers, as
+//! ROS 1 and ROS 2 write them, in MCAP and in bags of ROS 1.
 //!
 //! [`Bag`] opens a file, lists its topics and reads its clouds one at a time. Chunks may be packed:
 //! of MCAP by LZ4 or Zstandard, of ROS 1 by LZ4 or bzip2. A bag needs no index: [`Bag::open`] passes
@@ -10,12 +10,15 @@ mod body;
 mod chunk;
 mod cloud;
 mod container;
+mod custom;
 mod file;
 mod found;
 mod held;
 mod index;
+mod kind;
 mod mcap;
 mod message;
+mod no_clouds;
 mod reader;
 mod rosbag;
 pub(crate) mod single;

@@ -4,8 +4,9 @@ use super::cloud::{PointCloud2, PointField};
 use super::found::Topic;
 use super::held::Held;
 use super::index::Index;
+use super::kind::CLOUDS;
 use super::message::message;
-use super::wire::Encoding;
+use super::no_clouds::no_clouds;
 use crate::error::{Detail, IoError};
 use crate::fault::{bail, fault};
 use crate::files::SameFile;
@@ -60,7 +61,7 @@ impl PointCloud2<'_> {
 /// let bag = Bag::new(std::io::Cursor::new(empty), "empty.mcap", &Limits::default())?;
 /// assert!(bag.topics().is_empty());
 /// let error = bag.cloud_topic(None).unwrap_err();
-/// assert_eq!(error.to_string(), "empty.mcap: clouds: expected sensor_msgs/PointCloud2, got a bag without topics");
+/// assert_eq!(error.to_string(), "empty.mcap: clouds: expected sensor_msgs/PointCloud2 or Livox's CustomMsg, got a bag without topics");
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub struct Bag {
@@ -238,8 +239,8 @@ impl Bag {
             ([_, ..], Some(_)) => format!("none of this name; choose one with --topic: {}", list.join(", ")),
         };
         let wanted = match name {
-            Some(name) => format!("`{name}` of type sensor_msgs/PointCloud2"),
-            None => "one of type sensor_msgs/PointCloud2".into(),
+            Some(name) => format!("`{name}` of {CLOUDS}"),
+            None => format!("one of {CLOUDS}"),
         };
         Err(fault!(self.path, InvalidArgument, "topic", wanted, found))
     }
@@ -264,8 +265,8 @@ impl Bag {
     /// `drive.mcap#000012`.
     pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
         let name = self.cloud_name(number);
-        let (bytes, encoding) = self.message(topic, number, true)?;
-        let cloud = PointCloud2::read(&bytes, encoding, &name)?;
+        let bytes = self.message(topic, number, true)?;
+        let cloud = topic.read(&bytes, &name)?;
         let mut scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let points = scan.cloud.len() as u64;
         scan.warnings.extend(self.damage().map(|_| Warning::Salvaged { points, declared: None }));
@@ -289,8 +290,8 @@ impl Bag {
             return Ok(None);
         }
         let name = self.cloud_name(0);
-        let (bytes, encoding) = self.message(topic, 0, false)?;
-        let cloud = PointCloud2::read(&bytes, encoding, &name)?;
+        let bytes = self.message(topic, 0, false)?;
+        let cloud = topic.read(&bytes, &name)?;
         let scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let (times, warnings) = (scan.times(), scan.warnings);
         let PointCloud2 { frame, height, width, fields, big_endian, point_step, .. } = cloud;
@@ -299,15 +300,15 @@ impl Bag {
 
     /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read
     /// so.
-    fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<(Vec<u8>, Encoding), IoError> {
-        let (Some(place), Some(encoding)) = (topic.messages.get(number), topic.cloud_encoding()) else {
+    fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<Vec<u8>, IoError> {
+        let Some(place) = topic.messages.get(number) else {
             let wanted = format!("a number below {} of `{}`", topic.messages.len(), topic.name);
             bail!(self.path, InvalidArgument, "cloud", wanted, number);
         };
         // A panic elsewhere leaves nothing half done: chunks that are held are whole.
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
         let Data { origin, held } = &mut *data;
-        let bytes = match origin {
+        match origin {
             Origin::File(same) => message(
                 self.index.container,
                 &self.path,
@@ -320,34 +321,8 @@ impl Bag {
             Origin::Reader(reader) => {
                 message(self.index.container, &self.path, &mut **reader, place, &self.limits, held, is_last)
             }
-        };
-        Ok((bytes?, encoding))
+        }
     }
-}
-
-/// The error for a bag without clouds, which says what it has.
-pub(super) fn no_clouds(path: &Path, topics: &[Topic]) -> IoError {
-    const SHOWN: usize = 8;
-    let shown = topics.iter().take(SHOWN).map(|topic| {
-        let kind = if topic.schema_name.is_empty() { "an unknown type" } else { &topic.schema_name };
-        let encoding = match (&*topic.message_encoding, topic.is_cloud()) {
-            ("", true) => " without an encoding".into(),
-            (encoding, true) => format!(" in {encoding}"),
-            _ => String::new(),
-        };
-        format!("{} of {kind}{encoding}", topic.name)
-    });
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    let (more, verb) = match topics.len() {
-        1 => (String::new(), "is"),
-        n if n > SHOWN => (format!(" and {} topics more", n - SHOWN), "are"),
-        _ => (String::new(), "are"),
-    };
-    let found = match topics {
-        [] => "a bag without topics".into(),
-        _ => format!("no PointCloud2 in this bag; it has {shown}{more}, which {verb} not read"),
-    };
-    fault!(path, UnsupportedFormat, "clouds", "sensor_msgs/PointCloud2", found)
 }
 
 impl fmt::Debug for Bag {

@@ -1,12 +1,12 @@
 //! A bag of one cloud, as one of the formats of clouds.
 
-use super::cloud::PointCloud2;
 use super::found::Topic;
 use super::held::Held;
 use super::index::Index;
+use super::kind::CLOUDS;
 use super::mcap::MAGIC;
 use super::message::message;
-use super::reader::no_clouds;
+use super::no_clouds::no_clouds;
 use super::rosbag::NAME;
 use crate::error::IoError;
 use crate::fault::fault;
@@ -28,16 +28,16 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
-    let clouds: Vec<(&Topic, _)> = topics
+    let clouds: Vec<&Topic> = topics
         .iter()
         .filter(|topic| bounds.topic.as_ref().is_none_or(|name| topic.name == *name))
-        .filter_map(|topic| Some((topic, topic.cloud_encoding()?)))
+        .filter(|topic| topic.cloud_encoding().is_some())
         .collect();
-    let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();
-    if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
+    let count: u64 = clouds.iter().map(|topic| topic.count).sum();
+    if let Some(topic) = clouds.iter().find(|topic| topic.count == 1 && count == 1) {
         let mut held = Held::new(bounds.limits.max_memory);
         let bytes = message(container, path, reader, &topic.messages[0], &bounds.limits, &mut held, true)?;
-        let mut rows = PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds)?;
+        let mut rows = topic.read(&bytes, path)?.rows(path, bounds)?;
         let points = rows.len() as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));
         return Ok(rows);
@@ -45,6 +45,8 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     if !topics.iter().any(|topic| topic.cloud_encoding().is_some()) {
         return Err(no_clouds(path, &topics));
     }
-    let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `bag::Bag` reads bags of several";
+    let wanted = format!(
+        "one message of {CLOUDS}; `pointmill convert` makes a file of each cloud, `bag::Bag` reads bags of several"
+    );
     Err(fault!(path, UnsupportedFormat, "clouds", wanted, ("{count} in {} topics", clouds.len())))
 }

@@ -25,7 +25,7 @@ pub(super) struct Wire<'p, 'a> {
     /// Bytes read, from which CDR aligns its numbers.
     at: usize,
     pub(super) encoding: Encoding,
-    big_endian: bool,
+    pub(super) big_endian: bool,
 }
 
 impl Context for Wire<'_, '_> {
@@ -51,6 +51,20 @@ impl<'p, 'a> Wire<'p, 'a> {
             wire.at = 0;
         }
         Ok(wire)
+    }
+
+    /// The header of a message: its stamp in nanoseconds since 1970, and its frame.
+    pub(super) fn header(&mut self) -> Result<(i64, &'a str), IoError> {
+        if self.encoding == Encoding::Ros1 {
+            self.u32("header.seq")?;
+        }
+        let (seconds, nanoseconds) = (self.u32("header.stamp")?, self.u32("header.stamp")?);
+        // Of ROS 2 the seconds have a sign.
+        let seconds = match self.encoding {
+            Encoding::Cdr => i64::from(seconds.cast_signed()),
+            Encoding::Ros1 => i64::from(seconds),
+        };
+        Ok((seconds * 1_000_000_000 + i64::from(nanoseconds), self.text("header.frame_id")?))
     }
 
     /// How many bytes are left.
