@@ -42,7 +42,7 @@ impl PointCloud2<'_> {
     }
 }
 
-/// An MCAP file or a bag of ROS 1, opened.
+/// An MCAP file, a bag of ROS 1 or one of ROS 2 in SQLite, opened.
 ///
 /// # Order and determinism
 /// Topics come by name. Clouds of a topic come in the order of the times at which they were
