@@ -18,14 +18,6 @@ pub(crate) const OTHERS: [(&[u8], &str, Convert); 7] = [
 /// The way out of a file that is not read, by its name and by the name without the ending.
 pub(crate) type Convert = fn(&str, &str) -> String;
 
-/// The way out of a bag that is not read, by its path and by the path without the ending.
-pub fn bag_conversion(path: &Path) -> String {
-    let [name, to] = [path, &path.with_extension("")].map(|name| name.display().to_string());
-    format!(
-        "make an MCAP bag of it with `pip install rosbags && rosbags-convert --src {name} --dst {to}_mcap --dst-storage mcap`"
-    )
-}
-
 /// The error for a file that begins as one that is not read.
 pub(crate) fn not_read(path: &Path, first: &[u8]) -> Option<IoError> {
     let is_it = |signature: &[u8]| match signature {
