@@ -141,12 +141,12 @@ fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
         (Some(bag), 0) => Ok(bag),
         (_, more) => {
             let got = if more == 0 { "none".to_owned() } else { format!("{}; name one of them", more + 1) };
-            Err(IoError::MissingField(Detail::new(folder, "folder", "one bag that ends in .mcap or .bag", got)))
+            Err(IoError::MissingField(Detail::new(folder, "folder", "one bag that ends in .mcap, .bag or .db3", got)))
         }
     }
 }
 
-/// Open a bag of ``sensor_msgs/PointCloud2`` or Livox's ``CustomMsg``: MCAP, or ``.bag`` of ROS 1.
+/// Open a bag of ``sensor_msgs/PointCloud2`` or Livox's ``CustomMsg``: MCAP, ``.bag`` of ROS 1, or ``.db3`` of ROS 2.
 ///
 /// Parameters
 /// ----------

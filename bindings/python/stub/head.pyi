@@ -30,6 +30,6 @@ _Given = TypeVar("_Given")
 _Host: TypeAlias = _Numpy | Scan | Sequence[Any]
 # int, or int | None where the rows of a padded result were not counted.
 _Rows = TypeVar("_Rows", bound=int | None, default=int | None, covariant=True)
-_CloudFormat: TypeAlias = Literal["kitti", "nuscenes", "bin", "npy", "npz", "ply", "pcd", "las", "feather", "arrow", "mcap", "bag", "e57", "ptx", "csv", "xyz"]
+_CloudFormat: TypeAlias = Literal["kitti", "nuscenes", "bin", "npy", "npz", "ply", "pcd", "las", "feather", "arrow", "mcap", "bag", "db3", "e57", "ptx", "csv", "xyz"]
 _Dataset: TypeAlias = Literal["kitti", "kitti-odometry", "semantickitti", "nuscenes", "waymo", "lyft", "once", "argoverse2", "pandaset", "apollo", "s3dis", "scannet"]
 __version__: str

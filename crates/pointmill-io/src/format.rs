@@ -56,6 +56,7 @@ formats! {
     Arrow = "arrow", &[".arrow"], "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
     Mcap = "mcap", &[".mcap"], "MCAP: a bag of one cloud; `bag::Bag` reads the others.";
     Rosbag = "bag", &[".bag"], "A bag of ROS 1: as MCAP.";
+    Sqlite = "db3", &[".db3"], "A bag of ROS 2 in SQLite: as MCAP.";
     E57 = "e57", &[".e57"], "E57: all scans of a file in its frame, or one of them.";
     Ptx = "ptx", &[".ptx"], "PTX of Leica: scans as text, each with its pose, in the frame of the poses.";
     Csv = "csv", &[".csv"], "Lines of numbers separated by commas, after a line of names; read with any separator.";
@@ -77,7 +78,7 @@ impl Format {
     /// Whether files of the format are bags: sequences of clouds, which [`Bag`](crate::bag::Bag)
     /// reads.
     pub const fn is_bag(self) -> bool {
-        matches!(self, Self::Mcap | Self::Rosbag)
+        matches!(self, Self::Mcap | Self::Rosbag | Self::Sqlite)
     }
 
     /// The format that a file's name announces, whatever the case of its letters.

@@ -5,8 +5,7 @@ use crate::fault::fault;
 use std::path::Path;
 
 /// How files begin that are not read, what they are, and what makes one of them that is read.
-pub(crate) const OTHERS: [(&[u8], &str, Convert); 8] = [
-    (b"SQLite f", "a rosbag2 database", bag),
+pub(crate) const OTHERS: [(&[u8], &str, Convert); 7] = [
     (b"CCB", "a file of CloudCompare", |_, to| format!("save it there as {to}.ply or {to}.las")),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", |_, to| format!("write its points as {to}.npy with h5py and numpy")),
     (b"PAR1", "a Parquet file", |_, to| format!("write its table as {to}.feather with pandas or pyarrow")),
@@ -18,17 +17,6 @@ pub(crate) const OTHERS: [(&[u8], &str, Convert); 8] = [
 
 /// The way out of a file that is not read, by its name and by the name without the ending.
 pub(crate) type Convert = fn(&str, &str) -> String;
-
-fn bag(name: &str, to: &str) -> String {
-    format!(
-        "make an MCAP bag of it with `pip install rosbags && rosbags-convert --src {name} --dst {to}_mcap --dst-storage mcap`"
-    )
-}
-
-/// The way out of a bag that is not read, by its path and by the path without the ending.
-pub fn bag_conversion(path: &Path) -> String {
-    bag(&path.display().to_string(), &path.with_extension("").display().to_string())
-}
 
 /// The error for a file that begins as one that is not read.
 pub(crate) fn not_read(path: &Path, first: &[u8]) -> Option<IoError> {

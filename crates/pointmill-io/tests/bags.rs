@@ -70,7 +70,7 @@ fn compare(name: &str, cloud: &Cloud, wanted: &BTreeMap<String, Array>, i: usize
 #[test]
 fn bags_of_other_programs_give_their_values() {
     let bags = bags();
-    assert_eq!(bags.len(), 55);
+    assert_eq!(bags.len(), 66);
     for (name, bytes) in bags {
         let wanted = read_npz(fixtures().join(format!("{}.npz", name.rsplit_once('_').unwrap().0))).unwrap();
         let bag = open(&bytes).unwrap();
@@ -683,8 +683,9 @@ fn damaged_bags_are_refused_or_read() {
     let number =
         |name, default| std::env::var(name).map_or(default, |text: String| text.parse().expect("a whole number"));
     let (wounds, mut random) = (number("POINTMILL_WOUNDS", 400), Random::new(number("POINTMILL_SEED", 1)));
-    let valid: Vec<_> = bags()
-        .into_iter()
+    // Databases are damaged in a test of their own.
+    let bags = bags().into_iter().filter(|(name, _)| !name.ends_with(".db3"));
+    let valid: Vec<_> = bags
         .map(|(name, bytes)| {
             let structure = if bytes.starts_with(MAGIC) { bag::structure } else { rosbag::structure };
             let (boundaries, numbers) = structure(&bytes);

@@ -19,6 +19,7 @@ mod read_mcap;
 mod read_moments;
 mod read_poses;
 mod read_rosbag;
+mod read_sqlite;
 
 pub use op_boxes::run as op_boxes;
 pub use op_downsample::run as op_downsample;
@@ -37,6 +38,7 @@ pub use read_mcap::run as read_mcap;
 pub use read_moments::run as read_moments;
 pub use read_poses::run as read_poses;
 pub use read_rosbag::run as read_rosbag;
+pub use read_sqlite::run as read_sqlite;
 
 macro_rules! formats {
     ($($name:ident: $format:ident,)*) => {$(
@@ -84,5 +86,6 @@ pub const ALL: &[(&str, Target)] = &[
     ("read_ply", read_ply),
     ("read_poses", read_poses),
     ("read_rosbag", read_rosbag),
+    ("read_sqlite", read_sqlite),
     ("read_text", read_text),
 ];

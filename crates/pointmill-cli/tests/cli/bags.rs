@@ -151,6 +151,8 @@ fn every_container_gives_the_same_clouds() {
         ("velodyne_none.mcap", "velodyne_none.bag"),
         ("ouster_zstd.mcap", "ouster_bz2.bag"),
         ("hesai_lz4.mcap", "hesai_lz4.bag"),
+        ("livox_lz4.mcap", "livox_sqlite.db3"),
+        ("ouster_zstd.mcap", "ouster_sqlite.db3"),
     ] {
         let container = other.rsplit_once('.').unwrap().1;
         fs::copy(bags.join(mcap), folder.path().join("drive.mcap")).unwrap();

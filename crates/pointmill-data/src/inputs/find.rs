@@ -3,7 +3,7 @@
 use super::pattern;
 use crate::inputs::sort_naturally;
 use pointmill_io::Format;
-use pointmill_io::files::{bag_conversion, entries_of, kind_of_file};
+use pointmill_io::files::{entries_of, kind_of_file};
 use pointmill_io::{Detail, IoError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,12 +56,11 @@ pub fn find_inputs<P: AsRef<Path>>(args: &[P]) -> Result<Vec<Result<PathBuf, IoE
 const NOTES: [&str; 2] = [".txt", ".csv"];
 
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
-    let (mut files, mut folders, mut bag) = (Vec::new(), 0, false);
+    let (mut files, mut folders) = (Vec::new(), 0);
     for path in entries_of(folder).map_err(IoError::io(folder, "open"))? {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let name = path.to_string_lossy().to_ascii_lowercase();
         let note = NOTES.iter().any(|ending| name.ends_with(ending));
-        bag |= name.ends_with(".db3");
         folders += usize::from(!hidden && path.is_dir());
         if !hidden && !note && Format::from_name(&path).is_some() {
             files.extend(regular(path, folder));
@@ -71,11 +70,9 @@ fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
         let endings = Format::ALL.iter().flat_map(|format| format.endings()).copied();
         let endings: Vec<_> = endings.filter(|ending| !NOTES.contains(ending)).collect();
         let wanted = format!("files ending in {}", endings.join(", "));
-        let found = match (bag, folders) {
-            // A folder of rosbag2 is one bag.
-            (true, _) => format!("bags of ROS, which are not read; {}", bag_conversion(folder)),
-            (false, 0) => "none".into(),
-            (false, n) => {
+        let found = match folders {
+            0 => "none".into(),
+            n => {
                 let (word, verb) = if n == 1 { ("folder", "is") } else { ("folders", "are") };
                 let pattern = folder.join("**/*.bin");
                 format!("{n} {word}, which {verb} not searched; name their files: '{}'", pattern.display())
@@ -165,14 +162,14 @@ mod tests {
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
             e.to_string().ends_with(
-                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .bag, .e57, .ptx, .xyz, .asc, .pts, got none"
+                "folder: expected files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .bag, .db3, .e57, .ptx, .xyz, .asc, .pts, got none"
             ),
             "{e}"
         );
         fs::create_dir(root.join("ros")).unwrap();
         fs::write(root.join("ros/ros_0.db3"), "").unwrap();
-        let way = format!("rosbags-convert --src {0} --dst {0}_mcap --dst-storage mcap`", root.join("ros").display());
-        assert!(find(&["ros"]).unwrap_err().to_string().ends_with(&way), "{}", find(&["ros"]).unwrap_err());
+        fs::write(root.join("ros/metadata.yaml"), "").unwrap();
+        assert_eq!(find(&["ros"]).unwrap(), "ros/ros_0.db3");
         assert_eq!(find(&["*.las"]).unwrap_err().class(), "MissingField");
         assert_eq!(find(&["a[.bin"]).unwrap_err().class(), "InvalidArgument");
         assert!(find_inputs::<&str>(&[]).unwrap().is_empty());

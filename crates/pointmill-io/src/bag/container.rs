@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::file::{File, MessageIndexEntry};
 use super::found::Found;
-use super::{mcap, rosbag};
+use super::{mcap, rosbag, sqlite};
 use crate::error::IoError;
 use crate::format::Format;
 use crate::limits::Limits;
@@ -14,6 +14,7 @@ use std::path::Path;
 pub(super) enum Container {
     Mcap,
     Rosbag,
+    Sqlite,
 }
 
 impl Container {
@@ -22,7 +23,9 @@ impl Container {
         let is_rosbag = first.starts_with(rosbag::NAME) || (!first.is_empty() && rosbag::NAME.starts_with(first));
         match Format::from_name(path) {
             _ if first.starts_with(mcap::MAGIC) => Self::Mcap,
+            _ if first.starts_with(sqlite::MAGIC) => Self::Sqlite,
             Some(Format::Rosbag) => Self::Rosbag,
+            Some(Format::Sqlite) => Self::Sqlite,
             _ if is_rosbag => Self::Rosbag,
             _ => Self::Mcap,
         }
@@ -32,6 +35,7 @@ impl Container {
         match self {
             Self::Mcap => Format::Mcap,
             Self::Rosbag => Format::Rosbag,
+            Self::Sqlite => Format::Sqlite,
         }
     }
 
@@ -40,6 +44,7 @@ impl Container {
         match self {
             Self::Mcap => mcap::start(file),
             Self::Rosbag => rosbag::start(file),
+            Self::Sqlite => sqlite::start(file),
         }
     }
 
@@ -48,6 +53,7 @@ impl Container {
         match self {
             Self::Mcap => mcap::walk(file, found, at),
             Self::Rosbag => rosbag::walk(file, found, at),
+            Self::Sqlite => sqlite::walk(file, found),
         }
     }
 
@@ -56,6 +62,8 @@ impl Container {
         match self {
             Self::Mcap => mcap::sizes(file, at),
             Self::Rosbag => rosbag::sizes(file, at),
+            // A database has no chunks.
+            Self::Sqlite => Ok([0, 0]),
         }
     }
 
@@ -64,6 +72,7 @@ impl Container {
         match self {
             Self::Mcap => mcap::chunk(file, at, limits, held),
             Self::Rosbag => rosbag::chunk(file, at, limits, held),
+            Self::Sqlite => Ok(vec![]),
         }
     }
 
@@ -72,6 +81,7 @@ impl Container {
         match self {
             Self::Mcap => mcap::message(file, place),
             Self::Rosbag => rosbag::message(file, place),
+            Self::Sqlite => sqlite::message(file, place),
         }
     }
 
@@ -86,6 +96,7 @@ impl Container {
         match self {
             Self::Mcap => mcap::message_in(path, place, chunk, at),
             Self::Rosbag => rosbag::message_in(path, place, chunk, at),
+            Self::Sqlite => Ok(None),
         }
     }
 }

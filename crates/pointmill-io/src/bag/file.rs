@@ -35,6 +35,12 @@ impl<'a> File<'a> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         Source::new(self.path, self.reader, Some(self.length - at)).within(self.max_memory).values(count, false)
     }
+
+    /// An empty vector with room for so many bytes, counted.
+    pub(super) fn room(&mut self, count: u64) -> Result<Vec<u8>, IoError> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Source::new(self.path, self.reader, None).within(self.max_memory).room(count)
+    }
 }
 
 /// Where a message lies. Ordered by time, then as in the file.
@@ -43,7 +49,7 @@ pub(super) struct MessageIndexEntry {
     pub(super) log_time_ns: u64,
     /// Where its chunk starts; 0 for a message outside of chunks.
     pub(super) chunk: u64,
-    /// Where its record starts, in the content of its chunk or in the file.
+    /// Where its record starts, in the content of its chunk or in the file; in a database its row.
     pub(super) at: u64,
     /// Bytes up to the next message of the topic in its chunk; the largest number where there is
     /// none.

@@ -3,6 +3,7 @@
 use super::container::Container;
 use super::file::{File, MessageIndexEntry};
 use super::found::{Found, Topic};
+use super::sqlite;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
 use crate::fault::fault;
 use crate::limits::Limits;
@@ -38,6 +39,9 @@ impl Index {
             return Err(error);
         }
         let container = Container::of(path, &first[..got]);
+        if container == Container::Sqlite {
+            sqlite::check_beside(path)?;
+        }
         let mut file = File::new(path, reader, limits.max_memory)?;
         let mut found = Found::new(path, file.length, limits, salvage);
         let start = container.start(&mut file);

@@ -1,5 +1,5 @@
 //! Clouds in bags: messages of the types `sensor_msgs/PointCloud2` and `CustomMsg` of Livox's drivers, as
-//! ROS 1 and ROS 2 write them, in MCAP and in bags of ROS 1.
+//! ROS 1 and ROS 2 write them, in MCAP, in bags of ROS 1 and in SQLite.
 //!
 //! [`Bag`] opens a file, lists its topics and reads its clouds one at a time. Chunks may be packed:
 //! of MCAP by LZ4 or Zstandard, of ROS 1 by LZ4 or bzip2. A bag needs no index: [`Bag::open`] passes
@@ -22,6 +22,7 @@ mod no_clouds;
 mod reader;
 mod rosbag;
 pub(crate) mod single;
+mod sqlite;
 mod wire;
 
 pub use cloud::{PointCloud2, PointField};

@@ -15,7 +15,6 @@ use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::ReadSeek;
 use crate::times::Times;
-use crate::unread::bag_conversion;
 use crate::warning::Warning;
 use std::fmt;
 use std::io::{Read, Seek};
@@ -43,7 +42,7 @@ impl PointCloud2<'_> {
     }
 }
 
-/// An MCAP file or a bag of ROS 1, opened.
+/// An MCAP file, a bag of ROS 1 or one of ROS 2 in SQLite, opened.
 ///
 /// # Order and determinism
 /// Topics come by name. Clouds of a topic come in the order of the times at which they were
@@ -184,8 +183,7 @@ impl Bag {
 
     fn of_file(path: &Path, limits: &Limits, salvage: bool) -> Result<Self, IoError> {
         if path.is_dir() {
-            let found = format!("a folder; of a rosbag2 folder {}", bag_conversion(path));
-            bail!(path, UnsupportedFormat, "bag", "a file", found);
+            bail!(path, UnsupportedFormat, "bag", "a file", "a folder; name the bag in it");
         }
         let (same, mut file) = SameFile::first(path)?;
         let index = Index::read(path, &mut file, limits, salvage)?;

@@ -8,6 +8,7 @@ use super::mcap::MAGIC;
 use super::message::message;
 use super::no_clouds::no_clouds;
 use super::rosbag::NAME;
+use super::sqlite;
 use crate::error::IoError;
 use crate::fault::fault;
 use crate::limits::Bounds;
@@ -21,6 +22,9 @@ pub(crate) const MCAP: &[&[u8]] = &[MAGIC];
 
 /// How bags of ROS 1 start.
 pub(crate) const ROSBAG: &[&[u8]] = &[NAME];
+
+/// How bags of ROS 2 in SQLite start.
+pub(crate) const SQLITE: &[&[u8]] = &[sqlite::NAME];
 
 /// Reads the only cloud of a bag.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {

@@ -14,7 +14,6 @@ mod whole;
 pub use crate::error::excerpt;
 pub use crate::feather::{Layout, read_table, write_table};
 pub use crate::npz::{ORIGIN, finite_origin, npz_has};
-pub use crate::unread::bag_conversion;
 pub use open::{entries_of, is_own_folder, kind_of_file, open_at, open_in_folder, open_named, open_own};
 pub use place::{Destination, Place};
 pub(crate) use same::SameFile;
