@@ -30,6 +30,9 @@ struct Table<const N: usize> {
     columns: [usize; N],
 }
 
+/// What is done with a row: by the walk, with its page and its number there.
+type Visit<'v, W> = dyn FnMut(&mut W, (u32, u16), &Cell) -> Result<(), IoError> + 'v;
+
 impl<'w, 'a> Walk<'w, 'a> {
     pub(super) fn new(file: &'w mut File<'a>, found: &'w mut Found<'a>, database: &'w Database) -> Self {
         Self { file, found, database, pages: BTreeSet::new(), bytes: 0, cut: None }
@@ -56,11 +59,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Visits the rows of a table in the order of their numbers.
-    fn rows(
-        &mut self,
-        root: u32,
-        each: &mut dyn FnMut(&mut Self, (u32, u16), &Cell) -> Result<(), IoError>,
-    ) -> Result<(), IoError> {
+    fn rows(&mut self, root: u32, each: &mut Visit<'_, Self>) -> Result<(), IoError> {
         let (mut last, mut stack) = (None, vec![]);
         self.push(root, &mut stack)?;
         while let Some(page) = stack.pop() {
