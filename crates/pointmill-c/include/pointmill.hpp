@@ -163,6 +163,115 @@ Result<std::vector<V>> read(Get get, const Handle<T>& handle, const char* name) 
   return values;
 }
 
+using Stream = Handle<pointmill_stream>;
+
+/// A stream on a device, such as "auto", "cpu" or "cuda:0".
+inline Result<Stream> stream(const char* device = "auto") {
+  return make<pointmill_stream>(pointmill_stream_create, device);
+}
+
+/// A struct of the header that a call fills.
+template <class T, class Call>
+Result<T> filled(Call call) {
+  auto out = sized<T>();
+  const pointmill_status status = call(&out);
+  if (status != POINTMILL_OK) return Error::last(status);
+  return out;
+}
+
+/// The pose that moves nothing.
+inline pointmill_pose identity() { return {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}}; }
+
+/// A handle that a class keeps.
+template <class T>
+class Owner {
+ public:
+  explicit Owner(Handle<T> handle) : handle_(std::move(handle)) {}
+  T* get() const { return handle_.get(); }
+
+ protected:
+  Handle<T> handle_;
+};
+
+/// Voxels of one cloud after another, on the host, cut to their number.
+class Voxelizer : public Owner<pointmill_voxelizer> {
+ public:
+  using Owner::Owner;
+  static Result<Voxelizer> create(const Stream& stream, const pointmill_voxelize_params* params = nullptr) {
+    auto made = make<pointmill_voxelizer>(pointmill_voxelizer_create, stream.get(), params);
+    if (!made) return made.error();
+    return Voxelizer(std::move(*made));
+  }
+  Status run(const pointmill_array& points) {
+    return checked(pointmill_voxelizer_run(get(), &points, nullptr, 0));
+  }
+  /// z, y, x of each voxel.
+  Result<std::vector<int32_t>> coords() const { return cut<int32_t>("coords"); }
+  Result<std::vector<int32_t>> num_points() const { return cut<int32_t>("num_points"); }
+  Result<std::vector<float>> mean() const { return cut<float>("mean"); }
+  Result<std::vector<float>> voxels() const { return cut<float>("voxels"); }
+
+ private:
+  template <class V>
+  Result<std::vector<V>> cut(const char* name) const {
+    auto counts = read<uint32_t>(pointmill_voxelizer_array, handle_, "counts");
+    if (!counts) return counts.error();
+    auto shape = view(pointmill_voxelizer_array, handle_, name);
+    if (!shape) return shape.error();
+    auto values = read<V>(pointmill_voxelizer_array, handle_, name);
+    if (values && (*counts)[0] < shape->rows) values->resize(static_cast<size_t>((*counts)[0] * shape->columns));
+    return values;
+  }
+};
+
+/// A target that sources are aligned to.
+class Icp : public Owner<pointmill_icp_target> {
+ public:
+  using Owner::Owner;
+  static Result<Icp> create(const Stream& stream, const pointmill_array& target,
+                            const pointmill_icp_params* params = nullptr) {
+    auto made = make<pointmill_icp_target>(pointmill_icp_target_create, stream.get(), &target, params);
+    if (!made) return made.error();
+    return Icp(std::move(*made));
+  }
+  Result<pointmill_registration> align(const pointmill_array& source,
+                                       const pointmill_pose& guess = identity()) const {
+    return filled<pointmill_registration>(
+        [&](auto* out) { return pointmill_icp_target_align(get(), &source, &guess, out); });
+  }
+};
+
+/// A trajectory from sweeps.
+class Odometry : public Owner<pointmill_odometry> {
+ public:
+  using Owner::Owner;
+  static Result<Odometry> create(const Stream& stream, const pointmill_odometry_params* params = nullptr) {
+    auto made = make<pointmill_odometry>(pointmill_odometry_create, stream.get(), params);
+    if (!made) return made.error();
+    return Odometry(std::move(*made));
+  }
+  Result<pointmill_step> push(const pointmill_array& points, const pointmill_array* times = nullptr) {
+    return filled<pointmill_step>([&](auto* out) { return pointmill_odometry_push(get(), &points, times, out); });
+  }
+};
+
+/// Where a sensor is in a map.
+class Localizer : public Owner<pointmill_localizer> {
+ public:
+  using Owner::Owner;
+  static Result<Localizer> create(const Stream& stream, const Handle<pointmill_ndt_grid>& grid,
+                                  const pointmill_localizer_params* params = nullptr) {
+    auto made = make<pointmill_localizer>(pointmill_localizer_create, stream.get(), grid.get(), params);
+    if (!made) return made.error();
+    return Localizer(std::move(*made));
+  }
+  Status start(const pointmill_pose& pose) { return checked(pointmill_localizer_start(get(), &pose)); }
+  /// `seconds` is NaN where the time of the scan is not known.
+  Result<pointmill_fix> push(const pointmill_array& points, double seconds) {
+    return filled<pointmill_fix>([&](auto* out) { return pointmill_localizer_push(get(), &points, seconds, out); });
+  }
+};
+
 }  // namespace pointmill
 
 #endif
