@@ -22,7 +22,7 @@ fn every_target_takes_its_seeds() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, target) in ALL {
         let format = match name.trim_start_matches("read_") {
-            "mcap" | "rosbag" => "bags",
+            "mcap" | "rosbag" | "sqlite" => "bags",
             format => format,
         };
         let folders = [format!("seeds/{name}"), format!("corpus/{name}"), format!("../fixtures/{format}")];
