@@ -5,10 +5,9 @@ mod common;
 use common::bag::{
     self, MAGIC, Message, channel, chunk, clouds, index, message, plain_chunk, record, schema, statistics,
 };
-use common::damage::{cuts, extremes, wounded};
-use common::random::Random;
+use common::damage::{cuts, extremes};
 use common::rosbag;
-use common::survive::survives;
+use common::survive::Damage;
 use common::valid::Valid;
 use pointmill_io::bag::{Bag, Cloud, Encoding, PointCloud2, TimeOrigin};
 use pointmill_io::{Array, Format, IoError, Limits, ReadOptions, TimeUnit, Warning, read, read_from, read_npz};
@@ -677,12 +676,9 @@ fn messages_of_livox_are_clouds() {
     }
 }
 
-/// `POINTMILL_WOUNDS` sets how many bags get random damage, `POINTMILL_SEED` another seed.
 #[test]
 fn damaged_bags_are_refused_or_read() {
-    let number =
-        |name, default| std::env::var(name).map_or(default, |text: String| text.parse().expect("a whole number"));
-    let (wounds, mut random) = (number("POINTMILL_WOUNDS", 400), Random::new(number("POINTMILL_SEED", 1)));
+    let mut damage = Damage::new(400);
     // Databases are damaged in a test of their own.
     let bags = bags().into_iter().filter(|(name, _)| !name.ends_with(".db3"));
     let valid: Vec<_> = bags
@@ -692,20 +688,10 @@ fn damaged_bags_are_refused_or_read() {
             Valid { name, format: Format::Mcap, bytes, boundaries, numbers, header: 0, text: false }
         })
         .collect();
-    let (mut seen, mut good) = (0u64, 0u64);
-    let mut check = |valid: &Valid, bytes: &[u8]| {
-        let survived = std::panic::catch_unwind(|| survives(&valid.name, bytes));
-        if survived.is_err() {
-            let kept = std::env::temp_dir().join(format!("pointmill-{}-{}", std::process::id(), valid.name));
-            std::fs::write(&kept, bytes).unwrap();
-            eprintln!("kept as {}", kept.display());
-        }
-        (seen, good) = (seen + 1, good + u64::from(survived.unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
-    };
     for valid in &valid {
-        check(valid, &valid.bytes);
+        damage.check(valid, &valid.bytes);
         for bytes in cuts(valid) {
-            check(valid, &bytes);
+            damage.check(valid, &bytes);
         }
     }
     for valid in valid.iter().filter(|valid| {
@@ -713,13 +699,10 @@ fn damaged_bags_are_refused_or_read() {
             .contains(&&*valid.name)
     }) {
         for bytes in extremes(valid) {
-            check(valid, &bytes);
+            damage.check(valid, &bytes);
         }
     }
-    for _ in 0..wounds {
-        let (one, other) = (random.pick(&valid), random.pick(&valid));
-        check(one, &wounded(one, other, &mut random));
-    }
-    println!("{seen} bags, {good} read");
+    damage.wound(&valid, |_| {});
+    let Damage { seen, good, .. } = damage;
     assert!(good >= 40 && seen > 2 * good);
 }

@@ -1,9 +1,8 @@
 //! Bags of ROS 2 in SQLite: the same clouds as of MCAP, databases that were cut, and databases that lie.
 mod common;
 
-use common::damage::{cuts, extremes, wounded};
-use common::random::Random;
-use common::survive::survives;
+use common::damage::{cuts, extremes};
+use common::survive::Damage;
 use common::valid::Valid;
 use pointmill_io::bag::{Bag, Cloud};
 use pointmill_io::{Format, IoError, Limits};
@@ -181,12 +180,9 @@ fn changes_beside_a_database_are_refused() {
     }
 }
 
-/// `POINTMILL_WOUNDS` sets how many bags get random damage, `POINTMILL_SEED` another seed.
 #[test]
 fn damaged_databases_are_refused_or_read() {
-    let number =
-        |name, default| std::env::var(name).map_or(default, |text: String| text.parse().expect("a whole number"));
-    let (wounds, mut random) = (number("POINTMILL_WOUNDS", 20_000), Random::new(number("POINTMILL_SEED", 1)));
+    let mut damage = Damage::new(20_000);
     let valid = LAYOUTS.map(|layout| {
         let bytes = database(layout);
         let size = page_size(&bytes);
@@ -200,15 +196,7 @@ fn damaged_databases_are_refused_or_read() {
         let numbers = numbers.chain(heads).chain(cells).collect();
         Valid { name: layout.into(), format: Format::Sqlite, bytes, boundaries, numbers, header: 0, text: false }
     });
-    let (mut seen, mut good) = (0u64, 0u64);
-    let mut check = |valid: &Valid, bytes: &[u8]| {
-        let survived = std::panic::catch_unwind(|| survives(&valid.name, bytes));
-        if survived.is_err() {
-            let kept = std::env::temp_dir().join(format!("pointmill-{}-{}.db3", std::process::id(), valid.name));
-            std::fs::write(&kept, bytes).unwrap();
-            eprintln!("kept as {}", kept.display());
-        }
-        (seen, good) = (seen + 1, good + u64::from(survived.unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+    let salvaged = |bytes: &[u8]| {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
         if let Ok(bag) = Bag::salvage(file.path(), &Limits::default()) {
@@ -217,13 +205,11 @@ fn damaged_databases_are_refused_or_read() {
     };
     for valid in &valid {
         for bytes in cuts(valid).chain(extremes(valid)) {
-            check(valid, &bytes);
+            damage.check(valid, &bytes);
+            salvaged(&bytes);
         }
     }
-    for _ in 0..wounds {
-        let (one, other) = (random.pick(&valid), random.pick(&valid));
-        check(one, &wounded(one, other, &mut random));
-    }
-    println!("{seen} bags, {good} read");
+    damage.wound(&valid, salvaged);
+    let Damage { seen, good, .. } = damage;
     assert!(good > 0 && seen > good);
 }

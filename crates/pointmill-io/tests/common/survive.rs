@@ -1,5 +1,8 @@
 //! What holds for every bag, whatever its bytes are.
 
+use super::damage::wounded;
+use super::random::Random;
+use super::valid::Valid;
 use pointmill_io::bag::Bag;
 use pointmill_io::{IoError, Limits};
 use std::io::Cursor;
@@ -41,4 +44,47 @@ pub(crate) fn survives(name: &str, bytes: &[u8]) -> bool {
     assert!(used.bytes_max < most, "{name}: {} bytes of memory, at most {most}", used.bytes_max);
     assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
     good
+}
+
+/// Gives a check bags that are damaged, and counts them and those with which nothing was wrong.
+///
+/// `POINTMILL_WOUNDS` sets how many bags get random damage, `POINTMILL_SEED` another seed.
+pub(crate) struct Damage {
+    wounds: usize,
+    random: Random,
+    pub(crate) seen: u64,
+    pub(crate) good: u64,
+}
+
+impl Damage {
+    /// With so many wounds, unless the variable says another number.
+    pub(crate) fn new(wounds: usize) -> Self {
+        let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a whole number"));
+        let wounds = number("POINTMILL_WOUNDS").map_or(wounds, |wounds| wounds as usize);
+        Self { wounds, random: Random::new(number("POINTMILL_SEED").unwrap_or(1)), seen: 0, good: 0 }
+    }
+
+    /// Checks a bag, and keeps one that fails.
+    pub(crate) fn check(&mut self, valid: &Valid, bytes: &[u8]) {
+        let survived = std::panic::catch_unwind(|| survives(&valid.name, bytes));
+        if survived.is_err() {
+            let kept = format!("pointmill-{}-{}.{}", std::process::id(), valid.name, valid.format);
+            let kept = std::env::temp_dir().join(kept);
+            std::fs::write(&kept, bytes).unwrap();
+            eprintln!("kept as {}", kept.display());
+        }
+        self.seen += 1;
+        self.good += u64::from(survived.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    }
+
+    /// Checks bags with random damage; `also` checks each in another way.
+    pub(crate) fn wound(&mut self, valid: &[Valid], also: impl Fn(&[u8])) {
+        for _ in 0..self.wounds {
+            let (one, other) = (self.random.pick(valid), self.random.pick(valid));
+            let bytes = wounded(one, other, &mut self.random);
+            self.check(one, &bytes);
+            also(&bytes);
+        }
+        println!("{} bags, {} read", self.seen, self.good);
+    }
 }
