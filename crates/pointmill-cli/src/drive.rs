@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::interrupt::{self, undivided};
 use crate::json::Counts;
-use crate::outputs::has_extension;
+use crate::outputs::{has_extension, plan_file};
 use crate::picture::save_scene;
 use crate::stderr;
 use crate::text::{counted, label, written};
@@ -14,6 +14,15 @@ use pointmill_io::{Place, Scan};
 use pointmill_view::{DriveFix, DriveScene, require_memory};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Checks the name of the file of poses.
+pub(crate) fn plan_poses(out: &Path, format: TrajectoryFormat, inputs: &[&Path]) -> Result<(), Failure> {
+    if format != TrajectoryFormat::Csv && has_extension(out, "csv") {
+        let way = format!("--format-poses csv, or a name ending in .{} for {format}", format.extension());
+        return Err(Failure::Usage(format!("--out {}: expected {way}", out.display())));
+    }
+    plan_file("--out", out, &[format.extension()], inputs).map(drop)
+}
 
 /// The poses of a run so far, for the file of a run that ends early, and whether an input was read.
 #[derive(Default)]
@@ -78,6 +87,8 @@ pub(crate) struct Scans {
     /// them, as many as it has frames.
     every: Option<usize>,
     count: usize,
+    /// The pose of the sensor on the vehicle whose poses are drawn.
+    sensor: Option<Pose>,
 }
 
 impl Scans {
@@ -90,7 +101,12 @@ impl Scans {
             () if is("gif") || (in_picture && is("png")) => Some(scans.div_ceil(DriveScene::MOST_FRAMES).max(1)),
             () => None,
         };
-        Self { drive: DriveScene::new(every.map_or(1, |every| scans.div_ceil(every))), every, count: 0 }
+        Self { drive: DriveScene::new(every.map_or(1, |every| scans.div_ceil(every))), every, count: 0, sensor: None }
+    }
+
+    /// With poses of the vehicle.
+    pub(crate) fn with_sensor_pose(self, sensor: Option<Pose>) -> Self {
+        Self { sensor, ..self }
     }
 
     /// Adds the next scan, which has no points if it could not be used.
@@ -103,6 +119,12 @@ impl Scans {
         let nothing = PointCloud::new(Vec::new(), 3).map_err(Error::from)?;
         let cloud = scan.map_or(&nothing, |scan| &scan.cloud);
         require_memory(0, cloud.len())?;
+        let moved = self.sensor.map(|sensor| {
+            let rows = cloud.points().iter_xyz().flat_map(|p| sensor.apply(p.map(f64::from)));
+            PointCloud::new(rows.map(|x| x as f32).collect(), 3).map_err(Error::from)
+        });
+        let moved = moved.transpose()?;
+        let cloud = moved.as_ref().unwrap_or(cloud);
         self.drive.push(&label(name), cloud, scan.and_then(Scan::intensity));
         Ok(())
     }

@@ -104,6 +104,30 @@ impl Pose {
         Ok(Self::of_angles([x, y, z], [roll, pitch, yaw]))
     }
 
+    /// The pose of x, y, z in metres and roll, pitch, yaw in radians about fixed axes, as URDF and
+    /// `static_transform_publisher` have them: the rotation is `Rz(yaw) * Ry(pitch) * Rx(roll)`.
+    ///
+    /// ```
+    /// use pointmill_core::Pose;
+    /// let [roll, pitch, yaw] = [0.1, -0.2, 0.3];
+    /// let turn = |axis: usize, by: f64| Pose::exp(&std::array::from_fn(|i| if i == axis + 3 { by } else { 0.0 }));
+    /// let wanted = turn(2, yaw).compose(&turn(1, pitch)).compose(&turn(0, roll));
+    /// let pose = Pose::from_urdf([0.0, 0.0, 0.0, roll, pitch, yaw])?;
+    /// let off = pose.rotation().as_flattened().iter().zip(wanted.rotation().as_flattened()).map(|(a, b)| (a - b).abs());
+    /// assert!(off.fold(0.0, f64::max) < 1e-15);
+    /// # Ok::<(), pointmill_core::NotRigid>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`from_xyzrpy`](Self::from_xyzrpy).
+    pub fn from_urdf([x, y, z, roll, pitch, yaw]: [f64; 6]) -> Result<Self, NotRigid> {
+        // The transpose of Rx(-roll) * Ry(-pitch) * Rz(-yaw).
+        let back = Self::from_xyzrpy([0.0, 0.0, 0.0, -roll, -pitch, -yaw])?.rotation();
+        finite(&[x, y, z])?;
+        let rotation = [0, 1, 2].map(|i| [0, 1, 2].map(|j| back[j][i]));
+        Ok(Rigid { rotation, translation: [x, y, z] }.into())
+    }
+
     /// The pose of a translation and of roll, pitch, yaw, which are not checked.
     pub(crate) fn of_angles(translation: [f64; 3], angles: [f64; 3]) -> Self {
         Self { rigid: Rigid { rotation: euler::rotation(angles), translation }, angles: Some(angles) }

@@ -102,8 +102,8 @@ pub use pointmill_core::LocalOrigin;
 pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
 pub use polygon::Polygon;
 pub use poses::{
-    PoseFormat, PoseOptions, PoseWarning, Poses, find_poses, pose_bytes, read_poses, stamped_pose_bytes, write_poses,
-    write_stamped_poses,
+    PoseFormat, PoseOptions, PoseWarning, Poses, decimal_seconds, find_poses, pose_bytes, read_poses,
+    stamped_pose_bytes, write_poses, write_stamped_poses,
 };
 pub use read::{ReadOptions, read, read_from};
 pub use region::Region;

@@ -8,7 +8,7 @@ use pointmill::Pose;
 use pointmill::ndt::{NdtAlignParams, NdtBuilder, NdtParams};
 use pointmill_data::inputs::rows;
 use pointmill_data::ndt_map_bytes;
-use pointmill_data::runs::{Trajectory, TrajectoryFormat};
+use pointmill_data::runs::{PoseNote, Trajectory, TrajectoryFormat};
 use pointmill_view::{NdtEllipsoids, ndt_map_scene};
 use std::path::Path;
 use wasm_bindgen::prelude::*;
@@ -63,7 +63,7 @@ impl NdtMap {
         let align = || grid.align(rows(&scan.scan)?, &[Pose::IDENTITY], &params);
         let (found, ms) = timed(align).map_err(thrown)?;
         let mut trajectory = Trajectory::default();
-        trajectory.push_scan(found[0].target_from_source, None);
+        trajectory.push_scan(found[0].target_from_source, PoseNote::default(), None);
         let file = trajectory.bytes(Path::new("poses.txt"), TrajectoryFormat::Kitti).map_err(thrown)?;
         Output::new(file, &found[0], ms)
     }

@@ -5,6 +5,7 @@ mod global;
 mod parse;
 pub mod paths;
 mod read;
+mod sensor;
 mod work;
 
 pub use frames::FrameArgs;
@@ -14,4 +15,5 @@ pub use parse::{
     parse_voxel_size,
 };
 pub use read::{MemoryArgs, ReadArgs};
+pub use sensor::SensorArgs;
 pub use work::{BatchArgs, Jobs, OnOom, ResumeArgs, WorkArgs};

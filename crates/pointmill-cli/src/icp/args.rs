@@ -32,9 +32,9 @@ pub(crate) struct IcpArgs {
     /// Ignore pairs that are farther apart than this distance in metres [default: no limit]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) max_distance: Option<f64>,
-    /// File with one pose to start from, in the format of `ndt score --pose` [default: the
-    /// identity]
-    #[arg(long, value_name = "POSE.txt")]
+    /// Pose to start from: a file of one, in the format of `ndt score --pose`, or 6 numbers "X Y Z
+    /// ROLL PITCH YAW" in metres and radians [default: the identity]
+    #[arg(long, value_name = "POSE.txt", allow_hyphen_values = true)]
     pub(crate) guess: Option<PathBuf>,
     /// Maximum number of iterations per stage
     #[arg(long, value_name = "N", default_value_t = IcpParams::default().max_iterations)]

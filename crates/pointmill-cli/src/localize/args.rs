@@ -1,6 +1,6 @@
 //! Flags of `pointmill localize`.
 
-use crate::flags::{FrameArgs, names, parse_places};
+use crate::flags::{FrameArgs, SensorArgs, names, parse_places};
 use crate::ndt::MapArgs;
 use clap::Args;
 use pointmill_data::runs::TrajectoryFormat;
@@ -17,9 +17,9 @@ pub(crate) struct LocalizeArgs {
     #[command(flatten)]
     pub(crate) with: MapArgs,
 
-    /// Pose of the sensor at the first scan, near which it is aligned: a file of one pose, as
-    /// described at `ndt score --pose`, or 6 numbers "X Y Z ROLL PITCH YAW" in metres and radians.
-    /// Without it, the first scan is searched for
+    /// Pose of the sensor at the first scan, or with --sensor-pose that of the vehicle, near which
+    /// the scan is aligned: a file of one pose, as described at `ndt score --pose`, or 6 numbers
+    /// "X Y Z ROLL PITCH YAW" in metres and radians. Without it, the first scan is searched for
     #[arg(help_heading = None::<&str>, long, alias = "start", value_name = "POSE.txt", allow_hyphen_values = true, conflicts_with = "region")]
     pub(crate) guess: Option<PathBuf>,
     /// Where a search looks, in metres of the map. Without it, in 20 m around the last pose, and at
@@ -73,10 +73,11 @@ pub(crate) struct LocalizeArgs {
     pub(crate) method: CovarianceMethod,
     /// Write the poses, a line for each scan. A scan without a fix has the pose that was expected.
     /// A run that is interrupted writes the poses until then
-    #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
+    #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt|.csv")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
-    /// the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; tum, the time in seconds,
+    /// the translation and the quaternion x, y, z, w; or csv, a table with the fields of
+    /// `nav_msgs/Odometry`, the status and the covariance. Times are the stamps of a bag or of the names
     /// of Argoverse 2; without stamps a scan is 0.1 s after the one before
     #[arg(help_heading = None::<&str>, long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
@@ -86,6 +87,8 @@ pub(crate) struct LocalizeArgs {
     #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) sensor: SensorArgs,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
     /// End at the first scan that cannot be read

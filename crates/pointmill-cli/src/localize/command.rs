@@ -4,7 +4,7 @@ use super::args::LocalizeArgs;
 use super::map::MapSource;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
-use crate::drive::{PosesSoFar, Scans};
+use crate::drive::{PosesSoFar, Scans, plan_poses};
 use crate::flags::{BatchArgs, Jobs};
 use crate::ndt::map::MapRequest;
 use crate::pose;
@@ -19,6 +19,7 @@ struct Run<'a> {
     args: &'a LocalizeArgs,
     params: LocalizerParams,
     start: Option<Pose>,
+    sensor: Option<Pose>,
     device: Device,
     inputs: Inputs,
     map: MapSource,
@@ -40,11 +41,12 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         *place += origin[k % 2] - shift[k % 2];
     });
     if let Some(out) = &args.out {
-        plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
+        plan_poses(out, args.format_poses, &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     }
     args.visualize.as_deref().map(|path| plan(path, &["png", "gif", "html"])).transpose()?;
     let start = args.guess.as_deref().map(pose::read_one).transpose();
     let start = start.map_err(|e| Failure::Usage(format!("--guess: {e}")))?;
+    let sensor = args.sensor.pose;
     let device = device::open(device, &sources)?;
     let job = Job {
         out: args.out.as_deref(),
@@ -55,16 +57,16 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         in_turn: true,
         ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: Jobs::Auto })
     };
-    job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
+    job.begin(Begin { map: shown(&args.with.map), start, sensor_pose: sensor, params: params.clone() }, printer)?;
     let map = MapSource::open(&asked, args, &device, &sources, printer)?;
     let scans = sources.len();
     let poses = PosesSoFar::new(args.out.as_deref(), args.format_poses, scans, Run::INPUT);
-    let ran = job.run(&Run { args, params, start, device: device.clone(), inputs, map, scans, poses }, printer);
+    let ran = job.run(&Run { args, params, start, sensor, device: device.clone(), inputs, map, scans, poses }, printer);
     PosesSoFar::end(ran)
 }
 
 /// A fix as it is drawn.
-fn drive_fix(fix: &Fix) -> DriveFix {
+fn drive_fix(fix: &Fix, pose: Pose) -> DriveFix {
     let status = match fix.status {
         status if status.is_fix() => DriveStatus::Fix,
         FixStatus::Rejected => DriveStatus::Rejected,
@@ -72,7 +74,7 @@ fn drive_fix(fix: &Fix) -> DriveFix {
     };
     let covariance = fix.covariance.filter(|_| fix.status.is_fix());
     let covariance = covariance.map(|[x, y, z, ..]| [x[0], x[1], x[2], y[1], y[2], z[2]]);
-    DriveFix { map_from_sensor: fix.map_from_sensor, status, covariance }
+    DriveFix { map_from_sensor: pose, status, covariance }
 }
 
 impl Command for Run<'_> {
@@ -88,9 +90,11 @@ impl Command for Run<'_> {
     fn worker(&self) -> Result<Self::Worker, Failure> {
         let map = self.map.localizer(&self.params, &self.args.with.read.limits())?;
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
-        self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
-        let run = LocalizeRun::new(localizer, self.args.with.drop_zeros);
-        Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans, true), Vec::new()))
+        let start = self.start.map(|start| self.sensor.map_or(start, |sensor| start.compose(&sensor)));
+        start.map(|start| localizer.start(&start)).transpose()?;
+        let run = LocalizeRun::new(localizer, self.args.with.drop_zeros).with_sensor_pose(self.sensor);
+        let scans = Scans::new(self.args.visualize.as_deref(), self.scans, true).with_sensor_pose(self.sensor);
+        Ok((run, scans, Vec::new()))
     }
 
     fn one(
@@ -103,7 +107,7 @@ impl Command for Run<'_> {
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
         self.poses.follow(run.trajectory(), step.scan.is_ok());
         scans.push(&name, step.scan.as_ref().ok())?;
-        fixes.push(drive_fix(&step.found));
+        fixes.push(drive_fix(&step.found, run.trajectory().last().unwrap_or(step.found.map_from_sensor)));
         let scan = step.scan.map_err(|e| InputError::of_run("BadValue", e, &name))?;
         let mut notes = warnings_of_rows(&scan);
         notes.warnings.extend(step.warnings);

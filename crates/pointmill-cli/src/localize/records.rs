@@ -13,6 +13,8 @@ pub(crate) struct Begin {
     pub(super) map: String,
     /// The pose of `--guess`; null without one.
     pub(super) start: Option<Pose>,
+    /// The pose of the sensor on the vehicle; null without one.
+    pub(super) sensor_pose: Option<Pose>,
     /// The parameters in effect.
     pub(super) params: LocalizerParams,
 }

@@ -2,8 +2,9 @@
 
 use crate::examples;
 use crate::failure::Failure;
-use crate::flags::{FrameArgs, MemoryArgs, ReadArgs, WorkArgs, names};
+use crate::flags::{FrameArgs, MemoryArgs, ReadArgs, SensorArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
+use pointmill::Pose;
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill_data::maps::BuildOptions;
 use pointmill_data::poses::Deskew;
@@ -100,6 +101,8 @@ pub(crate) struct BuildArgs {
     /// of Argoverse 2; in other files the pose belongs to the middle of the sweep
     #[arg(long, value_name = "WHEN", default_value = "off", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,
+    #[command(flatten)]
+    pub(crate) sensor: SensorArgs,
     /// Edge of a block of a map by blocks in metres, rounded to whole cells [default: 128]. With
     /// this flag or with --poses, a folder as --out becomes a map by blocks: memory is bounded by
     /// the largest input and block, and several runs may add inputs
@@ -132,6 +135,16 @@ pub(crate) struct BuildArgs {
 }
 
 impl BuildArgs {
+    /// The pose of the sensor on the vehicle whose poses are given.
+    pub(super) fn sensor_pose(&self) -> Result<Option<Pose>, Failure> {
+        match self.sensor.pose {
+            Some(_) if self.poses.is_none() => {
+                Err(Failure::Usage("--sensor-pose: needs --poses of the vehicle".into()))
+            }
+            pose => Ok(pose),
+        }
+    }
+
     /// How a map by blocks is built in a folder.
     pub(super) fn of_map<'a>(&'a self, out: &'a Path) -> Result<BuildOptions<'a>, Failure> {
         for (flag, given) in [("--moments", self.moments.is_some()), ("--visualize", self.visualize.is_some())] {
@@ -147,6 +160,7 @@ impl BuildArgs {
             drop_zeros: self.drop_zeros,
             poses: self.poses.as_deref(),
             deskew: self.deskew,
+            sensor: self.sensor_pose()?,
             resolution: self.resolution,
             block: self.blocks,
             params: self.cells.params(),
@@ -242,9 +256,9 @@ pub(crate) struct ScoreArgs {
 pub(crate) struct AlignArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
-    /// Files of poses to start from: 16, 12, 8 or 6 numbers per pose, as described at
-    /// `ndt score --pose` [default: the identity, which is right only for a scan near the origin of
-    /// the map]
+    /// Poses to start from: files, as described at `ndt score --pose`, or 6 numbers
+    /// "X,Y,Z,ROLL,PITCH,YAW" each in metres and radians (--guess=-1,... if the first is negative)
+    /// [default: the identity, which is right only for a scan near the origin of the map]
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", num_args = 1..)]
     pub(crate) guess: Vec<PathBuf>,
     /// Maximum number of iterations
@@ -259,10 +273,11 @@ pub(crate) struct AlignArgs {
     /// Write the poses, a line for each scan: of several guesses the converged alignment with the
     /// highest score. A scan that did not converge has the pose where its alignment ended, one that
     /// cannot be read the first guess
-    #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
+    #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt|.csv")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
-    /// the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; tum, the time in seconds,
+    /// the translation and the quaternion x, y, z, w; or csv, a table with the fields of
+    /// `nav_msgs/Odometry`, the status and the covariance. Times are the stamps of a bag or of the names
     /// of Argoverse 2; without stamps a scan is 0.1 s after the one before
     #[arg(help_heading = None::<&str>, long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]

@@ -8,11 +8,12 @@ use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, S
 use super::report;
 use crate::batch::Shared;
 use crate::batch::prelude::*;
+use crate::drive::plan_poses;
 use crate::inputs::{require_format, stdin_twice};
 use crate::stderr;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
-use pointmill_data::runs::{Trajectory, TrajectoryFormat};
+use pointmill_data::runs::{PoseFrames, PoseNote, Trajectory, TrajectoryFormat};
 use pointmill_io::Place;
 use pointmill_slam::localize::LocalizerParams;
 use std::path::{Path, PathBuf};
@@ -91,8 +92,8 @@ fn run(
     let (options, frames) = (args.with.read.options()?, args.frames.frames());
     let (sources, inputs) = Inputs::find_frames(std::slice::from_ref(&args.scan), options, &frames)?;
     let out = align.and_then(|align| align.out);
-    if let Some(out) = out {
-        plan_file("--out", out, &["txt"], &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
+    if let Some(Align { out: Some(out), format, .. }) = align {
+        plan_poses(out, format, &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
     }
     let device = device::open(device, &sources)?;
     let resume_log = ResumeLog::of(&[], "", args.work.resume.resume)?;
@@ -205,7 +206,10 @@ impl Command for Match<'_> {
             *totals.converged.get_or_insert(0) += usize::from(converged);
         }
         if let Some(PoseRecord::Align(pose)) = frame.of.poses.get(frame.of.best.unwrap_or(0)) {
-            totals.found.insert(frame.index, (pose.found.target_from_source, frame.of.stamp_ns));
+            let at = pose.found.target_from_source;
+            let covariance = pose.found.covariance.filter(|_| pose.found.converged());
+            let note = PoseNote::of_fix(pose.found.status.as_str(), &at, covariance, &at);
+            totals.found.insert(frame.index, (at, note, frame.of.stamp_ns));
         }
         let stops = frame.of.poses.iter().filter_map(|pose| match pose {
             PoseRecord::Align(pose) => Some(pose.found.status),
@@ -226,10 +230,11 @@ impl Command for Match<'_> {
 
     fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Worker>, counts: Counts) -> Result<bool, Failure> {
         if let Some(Align { out: Some(out), format, .. }) = self.align {
-            let (mut trajectory, mut late) = (Trajectory::default(), 0);
+            let (mut trajectory, mut late) = (Trajectory::new(PoseFrames::new("map", None)), 0);
             for index in 0..counts.done + counts.failed {
-                let (pose, stamp) = totals.found.get(&index).copied().unwrap_or((self.values[0], None));
-                late += usize::from(trajectory.push_scan(pose, stamp).is_late);
+                let unread = (self.values[0], PoseNote { status: "not-read", covariance: None }, None);
+                let (pose, note, stamp) = totals.found.get(&index).copied().unwrap_or(unread);
+                late += usize::from(trajectory.push_scan(pose, note, stamp).is_late);
             }
             if late > 0 {
                 let scans = counted(late, "scan");

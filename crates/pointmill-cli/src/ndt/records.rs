@@ -5,6 +5,7 @@ use pointmill::Pose;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtMoments, NdtParams, NdtRegistration, NdtReport};
 use pointmill::registration::Status;
 use pointmill_data::poses::Deskew;
+use pointmill_data::runs::PoseNote;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -170,7 +171,7 @@ pub(crate) struct MatchTotals {
     pub(super) stops: Vec<Status>,
     /// The pose and the stamp of each scan that was aligned, by the scan's number.
     #[serde(skip)]
-    pub(super) found: BTreeMap<usize, (Pose, Option<i64>)>,
+    pub(super) found: BTreeMap<usize, (Pose, PoseNote, Option<i64>)>,
 }
 
 impl GridTotals {

@@ -1,6 +1,6 @@
 //! Flags of `pointmill odometry`.
 
-use crate::flags::{FrameArgs, ReadArgs, names};
+use crate::flags::{FrameArgs, ReadArgs, SensorArgs, names};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
@@ -43,10 +43,11 @@ pub(crate) struct OdometryArgs {
 
     /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was
     /// expected. A run that is interrupted writes the poses until then
-    #[arg(long, value_name = "POSES.txt")]
+    #[arg(long, value_name = "POSES.txt|.csv")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds,
-    /// the translation and the quaternion x, y, z, w. Times are those of the stamps of a bag or of
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; tum, the time in seconds,
+    /// the translation and the quaternion x, y, z, w; or csv, a table with the fields of
+    /// `nav_msgs/Odometry`, the status and the covariance. Times are those of the stamps of a bag or of
     /// the names of Argoverse 2, where there are some
     #[arg(long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
@@ -81,6 +82,8 @@ pub(crate) struct OdometryArgs {
     #[arg(long, value_name = "DRIVE.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) sensor: SensorArgs,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
     /// End at the first sweep that fails

@@ -6,7 +6,7 @@ use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
 use crate::drive::{PosesSoFar, Scans};
 use crate::flags::{BatchArgs, Jobs};
-use pointmill::Device;
+use pointmill::{Device, Pose};
 use pointmill_data::runs::OdometryRun;
 use pointmill_slam::odometry::OdometryParams;
 
@@ -14,6 +14,7 @@ use pointmill_slam::odometry::OdometryParams;
 struct Run<'a> {
     args: &'a OdometryArgs,
     params: OdometryParams,
+    sensor: Option<Pose>,
     device: Device,
     inputs: Inputs,
     /// The number of sweeps that were asked for.
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         Inputs::find_drive(&args.inputs, args.read.options()?, &args.frames.frames(), &stderr::Stderr)?;
     params.deskew = args.deskew.applies_to(&sources, &inputs);
     files::check(args, &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
+    let sensor = args.sensor.pose;
     let device = device::open(device, &sources)?;
     let job = Job {
         device: Some(&device),
@@ -40,10 +42,10 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         in_turn: true,
         ..Job::new("odometry", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: Jobs::Auto })
     };
-    job.begin(Begin { params: params.clone() }, printer)?;
+    job.begin(Begin { sensor_pose: sensor, params: params.clone() }, printer)?;
     let sweeps = sources.len();
     let poses = PosesSoFar::new(args.out.as_deref(), args.format_poses, sweeps, Run::INPUT);
-    let ran = job.run(&Run { args, params, device: device.clone(), inputs, sweeps, poses }, printer);
+    let ran = job.run(&Run { args, params, sensor, device: device.clone(), inputs, sweeps, poses }, printer);
     PosesSoFar::end(ran)
 }
 
@@ -59,7 +61,8 @@ impl Command for Run<'_> {
 
     fn worker(&self) -> Result<Self::Worker, Failure> {
         let run = OdometryRun::new(&self.device.stream()?, &self.params, self.args.deskew, &self.inputs)?;
-        Ok((run, Scans::new(self.args.visualize.as_deref(), self.sweeps, false)))
+        let scans = Scans::new(self.args.visualize.as_deref(), self.sweeps, false).with_sensor_pose(self.sensor);
+        Ok((run.with_sensor_pose(self.sensor), scans))
     }
 
     fn one(&self, (run, scans): &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<Row>, InputError> {

@@ -2,7 +2,7 @@
 
 use super::args::OdometryArgs;
 use super::records::Totals;
-use crate::drive::{PosesSoFar, Scans};
+use crate::drive::{PosesSoFar, Scans, plan_poses};
 use crate::failure::Failure;
 use crate::interrupt::{self, undivided};
 use crate::outputs::plan_file;
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Checks the names of all outputs, before any work.
 pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure> {
     if let Some(out) = &args.out {
-        plan_file("--out", out, &["txt"], inputs)?;
+        plan_poses(out, args.format_poses, inputs)?;
     }
     if let Some(map) = &args.map_out {
         plan_file("--map-out", map, &["ply", "pcd", "npz"], inputs)?;

@@ -1,5 +1,6 @@
 //! The fields of `odometry` in its JSON lines.
 
+use pointmill::Pose;
 use pointmill_data::runs::{SweepStatuses, TimesColumn};
 use pointmill_slam::odometry::{OdometryParams, Step};
 use serde::Serialize;
@@ -8,6 +9,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Begin {
+    /// The pose of the sensor on the vehicle; null without one.
+    pub(super) sensor_pose: Option<Pose>,
     /// The parameters in effect.
     pub(super) params: OdometryParams,
 }

@@ -34,6 +34,7 @@ mod pages_are_true;
 mod register;
 mod roi_batch;
 mod roi_pool;
+mod sensor_pose;
 mod survey;
 mod threads;
 mod voxelize;

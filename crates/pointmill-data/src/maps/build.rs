@@ -5,6 +5,7 @@ use super::blocks::{BlockMap, BlockRow, BlockSettings};
 use crate::inputs::{Frames, Inputs, ReadInput, Source, sort_naturally};
 use crate::poses::{Deskew, InputPoses};
 use crate::{DataError, Needs, Observer};
+use pointmill::Pose;
 use pointmill::ndt::{NdtMoments, NdtParams};
 use pointmill_io::{IoError, LocalOrigin, ReadOptions, Scan};
 use std::collections::HashMap;
@@ -38,6 +39,8 @@ pub struct BuildOptions<'a> {
     pub block: Option<f64>,
     /// How sums become cells.
     pub params: NdtParams,
+    /// The pose of the sensor on the vehicle whose poses they are.
+    pub sensor: Option<Pose>,
     /// Whether other runs add to the map at the same time, and need the same origin.
     pub shared: bool,
 }
@@ -99,6 +102,7 @@ impl Build {
             return Err(DataError::without("no-merge", expected, "one that the inputs decide", needs));
         }
         let poses = InputPoses::read(options.poses, options.deskew, (&mut sources, &inputs), observer)?;
+        let poses = poses.map(|poses| poses.with_sensor_pose(options.sensor));
         let NdtParams { covariance, min_points, eigen_ratio } = options.params;
         let block = options.block.unwrap_or(BLOCK);
         let settings = BlockSettings::new(options.resolution, block, covariance, min_points, eigen_ratio)?;

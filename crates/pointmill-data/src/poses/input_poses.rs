@@ -27,6 +27,8 @@ pub struct InputPoses {
     deskew: Deskew,
     /// What tells these poses from others, where they are of no file.
     given: Option<OnceLock<String>>,
+    /// The pose of the sensor on the vehicle whose poses they were.
+    sensor: Option<Pose>,
 }
 
 /// What of the inputs decides which poses they have.
@@ -159,7 +161,17 @@ impl InputPoses {
     /// With what [`InputPoses::of`] has decided for all inputs of a run.
     pub fn settled(path: &Path, poses: Poses, deskew: Deskew, stamped: bool) -> Self {
         let given = Some(OnceLock::new());
-        Self { path: path.into(), poses, used: Mutex::default(), stamped, all_used: false, deskew, given }
+        Self { path: path.into(), poses, used: Mutex::default(), stamped, all_used: false, deskew, given, sensor: None }
+    }
+
+    /// With the pose of the sensor on the vehicle, whose poses these are: they become those of the
+    /// sensor.
+    #[must_use]
+    pub fn with_sensor_pose(mut self, sensor: Option<Pose>) -> Self {
+        if let Some(sensor) = &sensor {
+            self.poses.poses.iter_mut().for_each(|pose| *pose = pose.compose(sensor));
+        }
+        Self { sensor, ..self }
     }
 
     /// Whether stamps decide which pose an input has.
@@ -212,7 +224,8 @@ impl InputPoses {
     /// What decides where an input is.
     pub fn state(&self, index: usize) -> String {
         let pose = if self.stamped { "by stamp".into() } else { format!("pose {index}") };
-        let how = format!("{pose}, deskew {:?}", self.deskew);
+        let sensor = self.sensor.map_or_else(String::new, |sensor| format!(", sensor {:?}", sensor.matrix()));
+        let how = format!("{pose}, deskew {:?}{sensor}", self.deskew);
         match (&self.given, self.poses.poses.get(index)) {
             (None, _) => BlockMap::state_of(&self.path, how),
             // The pose alone decides, so that inputs may be given in another order.

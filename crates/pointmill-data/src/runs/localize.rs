@@ -1,8 +1,9 @@
 //! Localization over inputs.
 
-use super::{FixStatuses, RunStep, Trajectory, push_or_skip};
+use super::{FixStatuses, PoseFrames, PoseNote, RunStep, Trajectory, push_or_skip};
 use crate::inputs::{Inputs, Source, rows};
 use crate::{DataError, Observer};
+use pointmill::Pose;
 use pointmill_io::Scan;
 use pointmill_slam::localize::{Fix, Localizer};
 
@@ -13,13 +14,23 @@ pub struct LocalizeRun {
     drop_zeros: bool,
     trajectory: Trajectory,
     statuses: FixStatuses,
+    /// The pose of the sensor on the vehicle, if the trajectory is that of the vehicle.
+    sensor: Option<Pose>,
 }
 
 impl LocalizeRun {
     /// A run of a localizer that has a pose to start from or searches for one. `drop_zeros` leaves
     /// out points at (0, 0, 0).
     pub fn new(localizer: Localizer, drop_zeros: bool) -> Self {
-        Self { localizer, drop_zeros, trajectory: Trajectory::default(), statuses: FixStatuses::default() }
+        let trajectory = Trajectory::new(PoseFrames::new("map", None));
+        Self { localizer, drop_zeros, trajectory, statuses: FixStatuses::default(), sensor: None }
+    }
+
+    /// With the pose of the sensor on the vehicle: the trajectory has poses of the vehicle. Fixes
+    /// stay those of the sensor.
+    #[must_use]
+    pub fn with_sensor_pose(self, sensor: Option<Pose>) -> Self {
+        Self { sensor, trajectory: Trajectory::new(PoseFrames::new("map", sensor)), ..self }
     }
 
     /// The localizer.
@@ -75,7 +86,10 @@ impl LocalizeRun {
     ) -> Result<RunStep<Fix>, DataError> {
         let mut warnings = Vec::new();
         let (fix, ms, scan) = push_or_skip(name, read, rows, |points, _| self.localizer.push(points, None))?;
-        let added = self.trajectory.push_scan(fix.map_from_sensor, stamp);
+        let pose = self.sensor.map_or(fix.map_from_sensor, |sensor| fix.map_from_sensor.compose(&sensor.inverse()));
+        let covariance = fix.covariance.filter(|_| fix.status.is_fix());
+        let note = PoseNote::of_fix(fix.status.as_str(), &fix.map_from_sensor, covariance, &pose);
+        let added = self.trajectory.push_scan(pose, note, stamp);
         if added.is_late {
             let late = "stamp: it does not come after the time of the scan before; times go on from scan to scan";
             warnings.push(late.into());

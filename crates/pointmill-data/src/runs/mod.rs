@@ -2,8 +2,10 @@
 //! when and where each pose is, and what is unusual about it.
 
 mod clock;
+mod covariance;
 mod localize;
 mod odometry;
+mod pose_csv;
 mod statuses;
 mod times;
 mod trajectory;
@@ -12,6 +14,7 @@ mod untracked;
 
 pub use localize::LocalizeRun;
 pub use odometry::{OdometryRun, pose_stamp_ns};
+pub use pose_csv::{PoseFrames, PoseNote};
 pub use statuses::{FixStatuses, SweepStatuses};
 pub use times::TimesColumn;
 pub use trajectory::{Added, Trajectory, TrajectoryFormat, sha256};

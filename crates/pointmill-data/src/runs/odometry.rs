@@ -1,9 +1,10 @@
 //! Odometry over inputs.
 
 use super::clock::Clock;
+use super::covariance::of_twist;
 use super::times::{SweepTimes, TimesColumn};
 use super::unsure::Unsure;
-use super::{RunStep, SweepStatuses, Trajectory, push_or_skip, untracked};
+use super::{PoseFrames, PoseNote, RunStep, SweepStatuses, Trajectory, push_or_skip, untracked};
 use crate::inputs::{Inputs, Source};
 use crate::poses::{Deskew, moment_ns};
 use crate::{DataError, Observer};
@@ -23,6 +24,8 @@ pub struct OdometryRun {
     untracked: Option<String>,
     /// What the map is about.
     origin: [f64; 3],
+    /// The pose of the sensor on the vehicle, if poses and map are of the vehicle.
+    sensor: Option<Pose>,
 }
 
 impl OdometryRun {
@@ -45,7 +48,15 @@ impl OdometryRun {
             unsure: Unsure::default(),
             untracked: None,
             origin: inputs.origin(),
+            sensor: None,
         })
+    }
+
+    /// With the pose of the sensor on the vehicle: the trajectory has poses of the vehicle, and the
+    /// world of trajectory, steps and map is the frame of the vehicle's first pose.
+    #[must_use]
+    pub fn with_sensor_pose(self, sensor: Option<Pose>) -> Self {
+        Self { sensor, trajectory: Trajectory::new(PoseFrames::new("odom", sensor)), ..self }
     }
 
     /// Reads a sweep of the inputs and takes it. One that cannot be used has the pose that was
@@ -83,18 +94,19 @@ impl OdometryRun {
             |scan| Ok(scan.cloud.points().into()),
             |points, times| self.odometry.push(points, times),
         )?;
-        step.world_from_sensor = global(&step.world_from_sensor, self.origin);
+        let of_sensor = global(&step.world_from_sensor, self.origin);
+        step.world_from_sensor = self.sensor.map_or(of_sensor, |sensor| sensor.compose(&of_sensor));
+        let pose = self.sensor.map_or(of_sensor, |sensor| step.world_from_sensor.compose(&sensor.inverse()));
         let stamp = pose_stamp_ns(stamp, &step, self.odometry.params());
         let seconds = self.clock.seconds(self.trajectory.last_seconds(), &step);
-        let added = self.trajectory.push(step.world_from_sensor, seconds, stamp);
+        let added = self.trajectory.push(pose, self.note_of(&step, &of_sensor, &pose), seconds, stamp);
         if added.is_late {
             let late = "stamp: it does not come after the time of the sweep before; times go on from sweep to sweep";
             warnings.push(late.into());
         }
         if let Ok(scan) = &scan {
             self.statuses.count(step.status);
-            let sure = [SweepStatus::Started, SweepStatus::Tracked, SweepStatus::Recovered, SweepStatus::Repeated];
-            self.unsure.note(self.trajectory.poses().len() - 1, sure.contains(&step.status));
+            self.unsure.note(self.trajectory.poses().len() - 1, is_sure(step.status));
             if let Some(reason) = untracked::reason(step.status, &scan.cloud, self.odometry.params(), observer) {
                 match step.status {
                     SweepStatus::TooFewPoints => warnings.push(format!("{reason}; using the predicted pose")),
@@ -153,7 +165,24 @@ impl OdometryRun {
     pub fn map(&self) -> Result<Vec<[f64; 3]>, pointmill::Error> {
         let mut points = self.odometry.map()?;
         points.iter_mut().for_each(|p| (0..3).for_each(|axis| p[axis] += self.origin[axis]));
+        if let Some(sensor) = &self.sensor {
+            points.iter_mut().for_each(|p| *p = sensor.apply(*p));
+        }
         Ok(points)
+    }
+
+    /// What is known of the pose of a step. A pose that is no alignment has no covariance.
+    fn note_of(&self, step: &Step, of_sensor: &Pose, pose: &Pose) -> PoseNote {
+        let found = step.alignment();
+        let known = found.covariance.zip(found.pivot).filter(|_| is_sure(step.status));
+        let covariance = known.map(|(covariance, pivot)| {
+            let pivot = [0, 1, 2].map(|axis| pivot[axis] + self.origin[axis]);
+            // Where the origin of the pose is in the world of the sensor, whose axes turn.
+            let world = self.sensor.unwrap_or(Pose::IDENTITY);
+            let at = self.sensor.map_or(*of_sensor, |_| world.inverse().compose(pose)).translation();
+            of_twist(&covariance, pivot, at, &world.rotation())
+        });
+        PoseNote { status: step.status.as_str(), covariance }
     }
 }
 
@@ -163,6 +192,11 @@ impl OdometryRun {
 /// stamp is.
 pub fn pose_stamp_ns(stamp_ns: Option<i64>, step: &Step, params: &OdometryParams) -> Option<i64> {
     stamp_ns.map(|stamp| moment_ns(stamp, step.time.filter(|_| params.deskew)))
+}
+
+/// Whether a status says that the pose is right.
+fn is_sure(status: SweepStatus) -> bool {
+    [SweepStatus::Started, SweepStatus::Tracked, SweepStatus::Recovered, SweepStatus::Repeated].contains(&status)
 }
 
 /// A pose of points about an origin as one of points about zero.

@@ -1,8 +1,11 @@
 //! The trajectory of a run: the poses of its inputs, when they are, and their file.
 
+use super::pose_csv::{PoseFrames, PoseNote, table};
 use pointmill::Pose;
 use pointmill_core::names;
-use pointmill_io::{Destination, IoError, PoseFormat, Poses, pose_bytes, stamped_pose_bytes, write_whole};
+use pointmill_io::{
+    Destination, IoError, PoseFormat, Poses, decimal_seconds, pose_bytes, stamped_pose_bytes, write_whole,
+};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::Path;
@@ -20,14 +23,25 @@ pub enum TrajectoryFormat {
     Kitti,
     /// Time in seconds, translation and quaternion.
     Tum,
+    /// A table with a header: the fields of `nav_msgs/Odometry`, and the status of each pose.
+    Csv,
 }
 
-names!(TrajectoryFormat { Kitti = "kitti", Tum = "tum" });
+names!(TrajectoryFormat { Kitti = "kitti", Tum = "tum", Csv = "csv" });
+
+impl TrajectoryFormat {
+    /// The ending of the names of its files.
+    pub const fn extension(self) -> &'static str {
+        if matches!(self, Self::Csv) { "csv" } else { "txt" }
+    }
+}
 
 /// The poses of a run so far, one for each input that was begun.
 #[derive(Clone, Debug, Default)]
 pub struct Trajectory {
     poses: Vec<Pose>,
+    notes: Vec<PoseNote>,
+    frames: PoseFrames,
     /// Seconds of each pose by the clock of the points, ascending.
     seconds: Vec<f64>,
     /// Nanoseconds of each pose by the clock of stamps, ascending; empty until an input has a
@@ -47,12 +61,17 @@ pub struct Added {
 }
 
 impl Trajectory {
+    /// No poses so far, of these frames.
+    pub fn new(frames: PoseFrames) -> Self {
+        Self { frames, ..Self::default() }
+    }
+
     /// Adds a pose at `seconds` of the clock of the points, which is after the last, and at the
     /// nanoseconds of its stamp, if it has one.
     ///
     /// Where a run has stamps, a pose without one, or with one that does not come after the time
     /// before, is as long after the pose before as their seconds say.
-    pub(super) fn push(&mut self, pose: Pose, seconds: f64, stamp_ns: Option<i64>) -> Added {
+    pub(super) fn push(&mut self, pose: Pose, note: PoseNote, seconds: f64, stamp_ns: Option<i64>) -> Added {
         let since = |before: f64| ((seconds - before) * 1e9).round() as i64;
         let mut is_late = false;
         if let (Some(stamp), true) = (stamp_ns, self.stamps_ns.is_empty()) {
@@ -65,19 +84,22 @@ impl Trajectory {
         }
         let moved = self.poses.last().map_or(0.0, |last| distance(last, &pose));
         self.poses.push(pose);
+        self.notes.push(note);
         self.seconds.push(seconds);
         Added { seconds: self.stamps_ns.last().map_or(seconds, |stamp| *stamp as f64 / 1e9), moved, is_late }
     }
 
     /// Adds a pose, at the nanoseconds of its stamp if it has one. Without stamps it is 0.1 s after
     /// the one before.
-    pub fn push_scan(&mut self, pose: Pose, stamp_ns: Option<i64>) -> Added {
-        self.push(pose, self.seconds.last().map_or(0.0, |last| last + PERIOD), stamp_ns)
+    pub fn push_scan(&mut self, pose: Pose, note: PoseNote, stamp_ns: Option<i64>) -> Added {
+        self.push(pose, note, self.seconds.last().map_or(0.0, |last| last + PERIOD), stamp_ns)
     }
 
     /// Adds what a longer trajectory has after the poses that both have.
     pub fn follow(&mut self, longer: &Self) {
+        self.frames = longer.frames;
         self.poses.extend_from_slice(&longer.poses[self.poses.len()..]);
+        self.notes.extend_from_slice(&longer.notes[self.notes.len()..]);
         self.seconds.extend_from_slice(&longer.seconds[self.seconds.len()..]);
         self.stamps_ns.extend_from_slice(&longer.stamps_ns[self.stamps_ns.len()..]);
     }
@@ -85,6 +107,11 @@ impl Trajectory {
     /// The poses.
     pub fn poses(&self) -> &[Pose] {
         &self.poses
+    }
+
+    /// The last pose.
+    pub fn last(&self) -> Option<Pose> {
+        self.poses.last().copied()
     }
 
     /// Metres along all poses.
@@ -119,6 +146,13 @@ impl Trajectory {
             TrajectoryFormat::Kitti => pose_bytes(path, &poses(), PoseFormat::Kitti),
             TrajectoryFormat::Tum if self.stamps_ns.is_empty() => pose_bytes(path, &poses(), PoseFormat::Tum),
             TrajectoryFormat::Tum => stamped_pose_bytes(path, &self.poses, &self.stamps_ns),
+            TrajectoryFormat::Csv => {
+                let times = self.seconds.iter().enumerate().map(|(i, seconds)| match self.stamps_ns.get(i) {
+                    Some(ns) => (decimal_seconds(*ns), (ns - self.stamps_ns[0]) as f64 / 1e9),
+                    None => (seconds.to_string(), *seconds),
+                });
+                Ok(table(self.frames, &self.poses, &self.notes, &times.collect::<Vec<_>>()).into_bytes())
+            }
         }
     }
 }
@@ -144,7 +178,9 @@ mod tests {
 
     fn written(pushed: &[(f64, Option<i64>)]) -> (Vec<bool>, String) {
         let mut trajectory = Trajectory::default();
-        let late = |(seconds, stamp): &(f64, Option<i64>)| trajectory.push(Pose::IDENTITY, *seconds, *stamp).is_late;
+        let late = |(seconds, stamp): &(f64, Option<i64>)| {
+            trajectory.push(Pose::IDENTITY, PoseNote::default(), *seconds, *stamp).is_late
+        };
         let late = pushed.iter().map(late).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("poses.txt");

@@ -11,7 +11,7 @@ mod write;
 
 pub use read::{find_poses, read_poses};
 pub use warning::PoseWarning;
-pub use write::{pose_bytes, stamped_pose_bytes, write_poses, write_stamped_poses};
+pub use write::{decimal_seconds, pose_bytes, stamped_pose_bytes, write_poses, write_stamped_poses};
 
 use crate::limits::Limits;
 use pointmill_core::Pose;

@@ -55,7 +55,7 @@ fn time_of(poses: &Poses) -> impl Fn(usize) -> String {
 /// As [`write_poses`]; stamps so near to each other that they would be read as one.
 pub fn write_stamped_poses(to: impl Destination, poses: &[Pose], stamps_ns: &[i64]) -> Result<(), IoError> {
     check_stamped(to.path(), poses, stamps_ns)?;
-    write_to(&to, |out| write_lines(out, poses, PoseFormat::Tum, |i| seconds(stamps_ns[i])))
+    write_to(&to, |out| write_lines(out, poses, PoseFormat::Tum, |i| decimal_seconds(stamps_ns[i])))
 }
 
 /// The bytes of the file that [`write_stamped_poses`] writes; `name` stands for it in errors.
@@ -65,7 +65,7 @@ pub fn write_stamped_poses(to: impl Destination, poses: &[Pose], stamps_ns: &[i6
 pub fn stamped_pose_bytes(name: impl AsRef<Path>, poses: &[Pose], stamps_ns: &[i64]) -> Result<Vec<u8>, IoError> {
     check_stamped(name.as_ref(), poses, stamps_ns)?;
     let mut out = Vec::new();
-    let done = write_lines(&mut out, poses, PoseFormat::Tum, |i| seconds(stamps_ns[i]));
+    let done = write_lines(&mut out, poses, PoseFormat::Tum, |i| decimal_seconds(stamps_ns[i]));
     done.map_err(IoError::io(name.as_ref(), "write"))?;
     Ok(out)
 }
@@ -73,12 +73,12 @@ pub fn stamped_pose_bytes(name: impl AsRef<Path>, poses: &[Pose], stamps_ns: &[i
 /// Checks poses with stamps, as they would be read.
 fn check_stamped(path: &Path, poses: &[Pose], stamps_ns: &[i64]) -> Result<(), IoError> {
     check_poses(path, poses)?;
-    let read = stamps_ns.iter().map(|stamp| seconds(*stamp).parse().unwrap_or(f64::NAN)).collect::<Vec<_>>();
+    let read = stamps_ns.iter().map(|stamp| decimal_seconds(*stamp).parse().unwrap_or(f64::NAN)).collect::<Vec<_>>();
     check_times(path, poses.len(), &read)
 }
 
-/// Nanoseconds as a decimal of seconds.
-fn seconds(ns: i64) -> String {
+/// Nanoseconds as a decimal of seconds, of which none is lost.
+pub fn decimal_seconds(ns: i64) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     let text = format!("{sign}{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').into()
