@@ -10,15 +10,13 @@ const LONGEST_EXTRA: usize = 32;
 
 /// Names that LAS has for fields that no column of a cloud is written to: other programs refuse
 /// extra bytes of these names.
-const OF_LAS: [&str; 15] = [
+const OF_LAS: [&str; 13] = [
     "x",
     "y",
     "z",
     "bit_fields",
     "raw_classification",
     "scan_angle_rank",
-    "scan_direction_flag",
-    "edge_of_flight_line",
     "synthetic",
     "key_point",
     "withheld",

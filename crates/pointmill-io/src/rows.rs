@@ -23,8 +23,6 @@ pub(crate) struct Rows {
     /// The box that the file gives, where it gives one.
     pub(crate) bbox: Option<[[f64; 3]; 2]>,
     pub(crate) warnings: Vec<Warning>,
-    /// Records with a bit that no column has.
-    pub(crate) watched: u64,
     /// What a LAS file says of its points.
     pub(crate) survey: Option<Arc<Survey>>,
 }
@@ -57,17 +55,7 @@ impl Rows {
 
     /// Rows with nothing else to say of them.
     pub(crate) fn new(fields: Vec<Field>, data: Vec<f32>) -> Self {
-        Self {
-            data,
-            fields,
-            xyz_f64: None,
-            wide: vec![],
-            decimals: None,
-            bbox: None,
-            warnings: vec![],
-            watched: 0,
-            survey: None,
-        }
+        Self { data, fields, xyz_f64: None, wide: vec![], decimals: None, bbox: None, warnings: vec![], survey: None }
     }
 
     /// The number of columns.

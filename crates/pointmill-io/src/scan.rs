@@ -56,7 +56,7 @@ impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<(Self, Seen), IoError> {
         let columns = rows.columns();
-        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings, survey, .. } = rows;
+        let Rows { data, fields, xyz_f64, wide, decimals, bbox, mut warnings, survey } = rows;
         let cloud = PointCloud::new(data, columns)
             .map_err(|e| fault!(path, ShapeMismatch, "points", "rows of 3 or more columns", e))?;
         let is_kept = |wide: &WideColumn| wide.change > 0.0 || times::is_named(&fields[wide.column].name);

@@ -19,11 +19,38 @@ pub struct Survey {
     pub(crate) encoding: u16,
     /// The minor version of the file; 0 of points of several.
     pub(crate) minor: u8,
+    /// The first bytes of the header, which have the source, the project, the system and the day;
+    /// empty of points of several files.
+    pub(crate) head: Vec<u8>,
+    /// Records that the reader does not use.
+    pub(crate) kept: Vec<OtherRecord>,
+    /// What a record says of columns of extra bytes.
+    pub(crate) described: Vec<Described>,
     /// What is not kept: the user and number of records, bytes of each point that no record
-    /// describes, points with the flags of the scan direction or the edge of a flight line.
+    /// describes.
     pub(crate) others: Vec<String>,
     pub(crate) extra: usize,
-    pub(crate) flags: u64,
+}
+
+/// A record that the reader does not use: it is written as it was.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct OtherRecord {
+    /// The head without the length of the data: user, number and description.
+    pub(crate) user: Vec<u8>,
+    pub(crate) id: u16,
+    pub(crate) description: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+    /// Whether it stands behind the points.
+    pub(crate) is_extended: bool,
+}
+
+/// What a record says of a column of extra bytes.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Described {
+    /// The name of the column.
+    pub(crate) column: String,
+    /// Its type, scale and offset, and its description, as a record of one value.
+    pub(crate) told: Vec<u8>,
 }
 
 /// A record about the coordinate reference system.
@@ -32,6 +59,20 @@ pub(crate) struct Record {
     /// The record id.
     pub(crate) id: u16,
     pub(crate) data: Vec<u8>,
+}
+
+/// What two lists have in common, and what one of them has alone.
+fn common<T: Clone + PartialEq>(a: &[T], b: &[T]) -> (Vec<T>, Vec<T>) {
+    let (common, mut alone): (Vec<T>, Vec<T>) = a.iter().cloned().partition(|of| b.contains(of));
+    alone.extend(b.iter().filter(|of| !common.contains(of)).cloned());
+    (common, alone)
+}
+
+impl OtherRecord {
+    /// The user and the number.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", String::from_utf8_lossy(&self.user), self.id)
+    }
 }
 
 impl Record {
@@ -74,11 +115,16 @@ impl Survey {
             let wanted = format!("that of {}: {}", path.display(), tell(&self));
             bail!(other_path, InvalidArgument, "coordinate reference system", wanted, found);
         }
+        let (kept, differing) = common(&self.kept, &other.kept);
         Ok(Arc::new(Self {
             grid: self.grid.filter(|grid| other.grid == Some(*grid)),
             format: self.format.filter(|format| other.format == Some(*format)),
             encoding: self.encoding & other.encoding,
+            minor: if self.minor == other.minor { self.minor } else { 0 },
             crs: self.crs.clone(),
+            described: common(&self.described, &other.described).0,
+            others: differing.iter().map(OtherRecord::name).collect(),
+            kept,
             // What each of the files lost was said of it.
             ..Self::default()
         }))

@@ -68,15 +68,12 @@ fn every_point_format_keeps_its_integers_scales_and_system() {
             if *ending == "laz" {
                 continue;
             }
-            // What is not read: mirror and edge of the flight line, wave packets, extra bytes.
+            // What is not read: wave packets and extra bytes that no record describes.
             let kept = size - if let 4 | 5 | 9 | 10 = format { 29 } else { 0 };
-            let flags = if format < 6 { 14 } else { 15 };
             let mut returns = [0u64; 15];
             let mut wanted = vec![];
             for point in points.chunks_exact(size + 2) {
                 wanted.extend_from_slice(&point[..kept]);
-                let at = wanted.len() - kept + flags;
-                wanted[at] &= 0x3f;
                 let number = point[14] & if format < 6 { 7 } else { 15 };
                 if number > 0 {
                     returns[usize::from(number) - 1] += 1;
@@ -297,45 +294,113 @@ fn extra_bytes_are_columns_and_what_is_not_kept_is_told() {
     };
     check(&scan);
     assert!(first > 3);
-    let lost = "not kept in the file that is written: scan_direction_flag and edge_of_flight_line (2 points with one set); \
-                extra bytes that no record describes (5 a point); 2 records (liblas 2112, mine 7)";
+    let lost = "not kept in the file that is written: extra bytes that no record describes (5 a point)";
     let told = |scan: &Scan, format| {
         let all = scan.warnings_in(format).into_iter().map(|warning| warning.to_string());
         all.filter(|text| text.starts_with("not kept")).collect::<Vec<_>>()
     };
     assert_eq!(told(&scan, Format::Las), [lost]);
-    let of_ply = lost.replacen("written: ", "written: the coordinate reference system UTM 32N; ", 1);
+    let of_ply = lost.replacen("written: ", "written: the coordinate reference system UTM 32N; ", 1)
+        + "; 2 records (liblas 2112, mine 7)";
     assert!(told(&scan, Format::Ply).contains(&of_ply), "{:?}", told(&scan, Format::Ply));
     for ending in ENDINGS {
-        let (again, _) = written(&scan, ending);
+        let (again, written) = written(&scan, ending);
         check(&again);
+        assert_eq!(again.cloud.points().row(0)[6], 1.0, "the flag of the mirror");
         assert_eq!(told(&again, Format::Las), [""; 0]);
+        // Types, scales and offsets are those of the file; records of others are there.
+        let told = written.windows(11).position(|user| user == b"LASF_Spec\0\0").unwrap() - 2 + 54;
+        let kinds: Vec<_> = (0..7).map(|i| (written[told + 192 * i + 2], written[told + 192 * i + 3])).collect();
+        assert_eq!(kinds, [(4, 8), (3, 24), (9, 0), (8, 0), (1, 0), (1, 0), (1, 0)]);
+        let scale = |i: usize| f64::from_le_bytes(number(&written, told + 192 * i + 112));
+        assert_eq!((scale(0), scale(1)), (0.01, 0.5));
+        assert!([&b"liblas\0"[..], b"mine\0"].iter().all(|user| written.windows(user.len()).any(|at| at == *user)));
     }
-    // Earlier versions become 1.4; a file without anything odd loses nothing.
-    let mut early = with_extra(&described[..1], &bytes[..2], 0);
-    early[25] = 2;
-    let early = read_from(&early[..], "a.las", &ReadOptions::default()).unwrap();
-    assert!(told(&early, Format::Las)[0].contains("version 1.2 (1.4 is written); 2 records"));
+    // A value that the steps do not have makes the column one of its own type.
+    let mut changed = scan;
+    let column = changed.fields.iter().position(|field| field.name == "Range").unwrap();
+    let (mut data, columns) = (changed.cloud.data().to_vec(), changed.cloud.columns());
+    data[column] = 103.25;
+    changed.cloud = PointCloud::new(data, columns).unwrap();
+    let (again, _) = written(&changed, "las");
+    assert_eq!(again.cloud.points().row(0)[column], 103.25);
+}
+
+/// The version, the texts of the header, and records before and behind the points are those of the
+/// file, where what is written has room there.
+#[test]
+fn what_a_file_says_of_itself_is_kept() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las");
+    let read_as = |bytes: &[u8]| read_from(bytes, "a.las", &ReadOptions::default()).unwrap();
+    let minor = |scan: &Scan| written(scan, "las").1[25];
+    let mut early = std::fs::read(folder.join("1.2_format3.las")).unwrap();
+    early[8..24].copy_from_slice(b"0123456789abcdef");
+    early[26..33].copy_from_slice(b"SURVEY\0");
+    early[90..94].copy_from_slice(&[7, 0, 0xe8, 7]);
+    for (said, wanted) in [(0, 4), (1, 1), (2, 2), (3, 3)] {
+        early[25] = said;
+        let mut file = early.clone();
+        if said == 3 {
+            // A header of version 1.3 has eight bytes more.
+            file.splice(227..227, [0; 8]);
+            file[94] = 235;
+            let offset = u32::from_le_bytes(number(&file, 96)) + 8;
+            file[96..100].copy_from_slice(&offset.to_le_bytes());
+        }
+        let scan = read_as(&file);
+        let (again, bytes) = written(&scan, "las");
+        assert_eq!((bytes[25], again.xyz(), &again.fields), (wanted, scan.xyz(), &scan.fields));
+        assert_eq!((&bytes[8..24], &bytes[26..33], &bytes[90..94]), (&file[8..24], &file[26..33], &file[90..94]));
+    }
+    // Version 1.5 is read.
+    let mut later = std::fs::read(folder.join("1.4_format6.las")).unwrap();
+    later[25] = 5;
+    let scan = read_as(&later);
+    assert!(!scan.warnings.iter().any(|warning| warning.to_string().contains("version")), "{:?}", scan.warnings);
+    let lost =
+        |scan: &Scan| scan.warnings_in(Format::Las).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    assert!(lost(&scan).contains("version 1.5 (1.4 is written)"), "{}", lost(&scan));
+    later[6] |= 1 << 6;
+    assert!(lost(&read_as(&later)).contains("the time offset"));
+    assert_eq!(minor(&scan), 4);
+
+    // Records behind the points, one of which is a system and one too long for a record before them.
+    let record = |user: &str, id: u16, data: &[u8]| {
+        let mut record = vec![0; 60];
+        record[2..2 + user.len()].copy_from_slice(user.as_bytes());
+        record[18..20].copy_from_slice(&id.to_le_bytes());
+        record[20..28].copy_from_slice(&(data.len() as u64).to_le_bytes());
+        record[28..35].copy_from_slice(b"a note\0");
+        record.extend(data);
+        record
+    };
+    let mut file = std::fs::read(folder.join("1.4_format6.las")).unwrap();
+    let (start, long) = (file.len() as u64, vec![0x5a; 70_000]);
+    file.extend(record("LASF_Projection", 2112, b"PROJCS[\"here\"]\0"));
+    file.extend(record("mine", 9, &long));
+    file[235..243].copy_from_slice(&start.to_le_bytes());
+    file[243] = 2;
+    let scan = read_as(&file);
+    assert_eq!((scan.crs().as_deref(), lost(&scan)), (Some("here"), String::new()));
+    for ending in ENDINGS {
+        let (again, bytes) = written(&scan, ending);
+        let (at, count) = (u64::from_le_bytes(number(&bytes, 235)) as usize, u32::from_le_bytes(number(&bytes, 243)));
+        assert_eq!((again.crs().as_deref(), count), (Some("here"), 1), "{ending}");
+        assert!(bytes[at..] == record("mine", 9, &long), "{ending}");
+        assert_eq!((again.xyz(), lost(&again)), (scan.xyz(), String::new()));
+    }
+    // A record longer than is kept is told.
+    file.truncate(start as usize);
+    file.extend(record("huge", 1, &vec![1; (1 << 24) + 1]));
+    file[243] = 1;
+    assert!(lost(&read_as(&file)).contains("1 record (huge 1)"));
 }
 
 /// Whatever a writer takes, its reader reads; other programs too, since no name stands for two fields.
 #[test]
 fn what_is_written_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
-    let odd = [
-        "X",
-        "Y",
-        "Z",
-        "raw_classification",
-        "withheld",
-        "",
-        "a b",
-        "x_1",
-        "scan_direction_flag",
-        "7",
-        "NaN",
-        "\u{1f600}",
-    ];
+    let odd = ["X", "Y", "Z", "raw_classification", "withheld", "", "a b", "x_1", "overlap", "7", "NaN", "\u{1f600}"];
     let names: Vec<_> = ["x", "y", "z"].into_iter().chain(odd).collect();
     let row: Vec<f32> = (0..names.len()).map(|i| i as f32 + 0.5).collect();
     let many: Vec<_> = (0..200).map(|i| format!("c{i}")).collect();

@@ -17,7 +17,11 @@ const LEAST: usize = 227;
 const LEAST_1_3: usize = 235;
 pub(super) const LEAST_1_4: usize = 375;
 /// The newest minor version that is known.
-pub(super) const NEWEST_MINOR: u8 = 4;
+pub(super) const NEWEST_MINOR: u8 = 5;
+/// The newest that is written.
+pub(super) const NEWEST_WRITTEN: u8 = 4;
+/// The bit of the global encoding of version 1.5 that times are relative to an offset.
+pub(super) const OFFSET_TIME: u16 = 1 << 6;
 /// Sizes in bytes of the head of a variable length record and of an extended one. The data of a
 /// record follow its head.
 pub(super) const VLR_HEAD: usize = 54;
@@ -25,6 +29,9 @@ pub(super) const EVLR_HEAD: usize = 60;
 
 /// Size in bytes of a record without extra bytes, for each format.
 const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
+
+/// First bytes of a header, up to the day of the file.
+const DESCRIBED: usize = 94;
 
 /// What a salvage reads if records before the points are wrong.
 pub(super) const POINTS_THERE: &str = "the points where the header says that they are";
@@ -76,6 +83,8 @@ pub(super) struct Header {
     pub(super) waveforms: bool,
     /// Whether records of a damaged file are left out, which only a salvage does.
     pub(super) is_damaged: bool,
+    /// Its first bytes.
+    pub(super) head: Vec<u8>,
     /// What is odd about the header.
     pub(super) warnings: Vec<Warning>,
 }
@@ -97,9 +106,10 @@ impl Header {
         let least = match (major, minor) {
             (1, 0..=2) => LEAST,
             (1, 3) => LEAST_1_3,
+            // The times that version 1.5 adds are not needed.
             (1, 4..) => LEAST_1_4,
             _ => {
-                bail!(window, UnsupportedFormat, "version", "1.0 to 1.4", "{major}.{minor}");
+                bail!(window, UnsupportedFormat, "version", "1.0 to 1.5", "{major}.{minor}");
             }
         };
         // Later versions keep the fields of earlier ones.
@@ -141,6 +151,15 @@ impl Header {
         if salvage { Ok(()) } else { Err(reason) }
     }
 
+    /// The size of the header of a minor version that is written.
+    pub(super) const fn size(minor: u8) -> usize {
+        match minor {
+            0..=2 => LEAST,
+            3 => LEAST_1_3,
+            _ => LEAST_1_4,
+        }
+    }
+
     fn parse(bytes: &[u8], minor: u8) -> Self {
         let three = |at: usize| std::array::from_fn(|axis| f64_at(bytes, at + 8 * axis));
         let bounds: [f64; 6] = std::array::from_fn(|i| f64_at(bytes, 179 + 8 * i));
@@ -150,7 +169,7 @@ impl Header {
         let old = u64::from(u32_at(bytes, 107));
         let (offset, record) = (u64::from(u32_at(bytes, 96)), usize::from(u16_at(bytes, 105)));
         let mut warnings = vec![];
-        let points = if minor < NEWEST_MINOR {
+        let points = if minor < 4 {
             old
         } else {
             // Formats before 6 have the number of points in both fields; later formats have 0 in the
@@ -187,6 +206,7 @@ impl Header {
             extended: extended.filter(|&(_, count)| count > 0),
             waveforms: minor >= 3 && u64_at(bytes, 227) > 0,
             is_damaged: false,
+            head: bytes[..DESCRIBED].to_vec(),
             warnings,
         }
     }

@@ -12,19 +12,12 @@ pub(super) const MAX_EXTRA: usize = 512;
 /// Size of one step of the scan angle of formats 6 to 10, in degrees.
 const ANGLE_STEP: f64 = 0.006;
 
-/// The byte of a point with the direction of the scan mirror and the edge of a flight line, and
-/// their bits.
-pub(super) fn flags(format: u8) -> (usize, u8) {
-    (if format < 6 { 14 } else { 15 }, 0xc0)
-}
-
 /// Whether points have wave packets.
 pub(super) fn has_waves(format: u8) -> bool {
     matches!(format, 4 | 5 | 9 | 10)
 }
 
-/// The columns of a point: x, y, z, then the others in the order of the record. The direction of
-/// the scan mirror, the edge of a flight line and wave packets are left out.
+/// The columns of a point: x, y, z, then the others. Wave packets are left out.
 pub(super) fn columns(header: &Header) -> Vec<Entry> {
     let format = header.format;
     let mut columns = vec![];
@@ -39,6 +32,9 @@ pub(super) fn columns(header: &Header) -> Vec<Entry> {
     let returns = if old { 3 } else { 4 };
     bits("return_number", 14, 0, returns);
     bits("number_of_returns", 14, returns, returns);
+    let flags = if old { 14 } else { 15 };
+    bits("scan_direction_flag", flags, 6, 1);
+    bits("edge_of_flight_line", flags, 7, 1);
     if old {
         bits("classification", 15, 0, 5);
         bits("classification_flags", 15, 5, 3);
@@ -103,13 +99,9 @@ mod tests {
                     *byte |= mask;
                 }
             }
-            // Only the two bits of the mirror and wave packets are left out.
-            let mirror = flags(format);
+            // Only wave packets are left out.
             let waves = if has_waves(format) { 29 } else { 0 };
-            for (at, byte) in bits[..record - waves].iter().enumerate() {
-                let left = if at == mirror.0 { mirror.1 } else { 0 };
-                assert_eq!(!byte, left, "format {format}: byte {at}");
-            }
+            assert!(bits[..record - waves].iter().all(|byte| *byte == 0xff), "format {format}: {bits:?}");
         }
         assert_eq!(least_record(11), None);
     }

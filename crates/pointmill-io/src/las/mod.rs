@@ -1,16 +1,17 @@
-//! LAS files: reads versions 1.0 to 1.4 and, with the feature `laz`, compressed LAS files (LAZ);
-//! writes version 1.4.
+//! LAS files: reads versions 1.0 to 1.5 and, with the feature `laz`, compressed LAS files (LAZ);
+//! writes the version of the file that was read, up to 1.4.
 //!
 //! A coordinate is a 32-bit integer that the reader scales and shifts in `f64`. If `f32` loses a
 //! bit of it, as in most maps, the reader also keeps the `f64` coordinates as
 //! [`Scan::xyz_f64`](crate::Scan::xyz_f64).
 //!
 //! The header, all variable length records and all extended records must be inside the file. The
-//! reader skips the data of these records, except for those that describe the compression of
-//! the points, extra bytes and the coordinate reference system.
+//! reader uses those that describe the compression of the points, extra bytes and the coordinate
+//! reference system; others are kept as they are, for a file that is written.
 
 mod coordinates;
 mod extra;
+mod extra_column;
 mod grid;
 mod header;
 mod layout;
@@ -57,17 +58,17 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 
 /// Reads what follows the header.
 fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header) -> Result<Rows, IoError> {
-    let records = vlr::read(window, &mut header, bounds.salvage)?;
+    let mut records = vlr::read(window, &mut header, bounds.salvage)?;
     let mut columns = layout::columns(&header);
     let known = header::least_record(header.format).unwrap_or_default();
-    let (extra, lost) = extra::columns(&records.extra, known, header.record, MAX_COLUMNS.saturating_sub(columns.len()));
-    columns.extend(extra);
-    let mut survey = Survey { extra: lost, ..survey::of(&header, &records) };
+    let room = MAX_COLUMNS.saturating_sub(columns.len());
+    let extra = extra::columns(&records.extra, known, header.record, room);
+    columns.extend(extra.entries);
+    let mut survey = Survey { extra: extra.lost, described: extra.described, ..survey::of(&header, &mut records) };
     let mut is_damaged = header.is_damaged;
-    let (at, bits) = layout::flags(header.format);
-    let mut table = Table::new(Columns::new(window, bounds, columns, header.record)?).watching(at, bits);
+    let mut table = Table::new(Columns::new(window, bounds, columns, header.record)?);
     if header.compressed {
-        let rows = compressed(window, bounds, &header, records, table, &mut survey.others)?;
+        let rows = compressed(window, bounds, &header, records, table, &mut survey)?;
         return Ok(with_survey(rows, &header, survey));
     }
     let points = declared_records(window, bounds, &mut table, header.points)?;
@@ -79,7 +80,7 @@ fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header)
     }
     // The bytes have been read, so the product does not overflow.
     let end = header.offset + points * header.record as u64;
-    let rest = match vlr::read_extended(window, &header, end, &mut survey.others) {
+    let rest = match vlr::read_extended(window, &header, end, &mut survey) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => {
             is_damaged = true;
             0
@@ -93,7 +94,7 @@ fn read_points(window: &mut Window<'_, '_>, bounds: &Bounds, mut header: Header)
 
 /// The rows with what the file says of all its points.
 fn with_survey(rows: Rows, header: &Header, survey: Survey) -> Rows {
-    let survey = Some(Arc::new(Survey { flags: rows.watched, ..survey }));
+    let survey = Some(Arc::new(survey));
     Rows { decimals: header.decimals(), bbox: header.bbox(), survey, ..rows }
 }
 
@@ -104,9 +105,9 @@ fn compressed(
     header: &Header,
     records: Records,
     table: Table,
-    names: &mut Vec<String>,
+    survey: &mut Survey,
 ) -> Result<Rows, IoError> {
-    laz::read_rows(window, bounds, header, records, table, names)
+    laz::read_rows(window, bounds, header, records, table, survey)
 }
 
 #[cfg(not(feature = "laz"))]
@@ -116,7 +117,7 @@ fn compressed(
     _: &Header,
     _: Records,
     _: Table,
-    _: &mut Vec<String>,
+    _: &mut Survey,
 ) -> Result<Rows, IoError> {
     let wanted = "points that are not compressed, or a build with the feature `laz`";
     Err(crate::fault::fault!(window, UnsupportedFormat, "point format", wanted, "LAZ"))

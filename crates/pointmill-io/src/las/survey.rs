@@ -1,14 +1,14 @@
 //! What a LAS file says of its points, and what other files do not keep of that.
 
-use super::header::{Header, NEWEST_MINOR};
+use super::header::{Header, NEWEST_WRITTEN, OFFSET_TIME};
 use super::layout::has_waves;
 use super::vlr::Records;
 use crate::format::Format;
-use crate::survey::{Grid, Survey};
+use crate::survey::{Grid, OtherRecord, Survey};
 use crate::warning::{SHOWN, Warning};
 
 /// What a file says of its points, by its header and its records.
-pub(super) fn of(header: &Header, records: &Records) -> Survey {
+pub(super) fn of(header: &Header, records: &mut Records) -> Survey {
     let grid = Some(Grid { scale: header.scale, shift: header.shift });
     Survey {
         crs: records.crs.clone(),
@@ -16,7 +16,8 @@ pub(super) fn of(header: &Header, records: &Records) -> Survey {
         format: Some(header.format),
         encoding: header.encoding,
         minor: header.minor,
-        others: records.others.clone(),
+        head: header.head.clone(),
+        kept: std::mem::take(&mut records.others),
         ..Survey::default()
     }
 }
@@ -25,16 +26,15 @@ pub(super) fn of(header: &Header, records: &Records) -> Survey {
 pub(crate) fn lost(survey: &Survey, format: Format) -> Option<Warning> {
     let mut parts = vec![];
     if format == Format::Las {
-        if (1..NEWEST_MINOR).contains(&survey.minor) || (survey.minor == 0 && survey.format.is_some()) {
-            parts.push(format!("version 1.{} (1.{NEWEST_MINOR} is written)", survey.minor));
+        if survey.minor > NEWEST_WRITTEN {
+            parts.push(format!("version 1.{} (1.{NEWEST_WRITTEN} is written)", survey.minor));
+        }
+        if survey.encoding & OFFSET_TIME != 0 {
+            parts.push("the time offset, which gps_time is relative to".into());
         }
     } else if !survey.crs.is_empty() {
         let name = survey.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
         parts.push(format!("the coordinate reference system{name}"));
-    }
-    if survey.flags > 0 {
-        let points = if survey.flags == 1 { "1 point".into() } else { format!("{} points", survey.flags) };
-        parts.push(format!("scan_direction_flag and edge_of_flight_line ({points} with one set)"));
     }
     if survey.format.is_some_and(has_waves) {
         parts.push("wave packets".into());
@@ -42,11 +42,13 @@ pub(crate) fn lost(survey: &Survey, format: Format) -> Option<Warning> {
     if survey.extra > 0 {
         parts.push(format!("extra bytes that no record describes ({} a point)", survey.extra));
     }
-    if !survey.others.is_empty() {
-        let shown = survey.others.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if survey.others.len() > SHOWN { ", ..." } else { "" };
-        let word = if survey.others.len() == 1 { "record" } else { "records" };
-        parts.push(format!("{} {word} ({shown}{more})", survey.others.len()));
+    let kept = survey.kept.iter().filter(|_| format != Format::Las).map(OtherRecord::name);
+    let others: Vec<_> = survey.others.iter().cloned().chain(kept).collect();
+    if !others.is_empty() {
+        let shown = others[..others.len().min(SHOWN)].join(", ");
+        let more = if others.len() > SHOWN { ", ..." } else { "" };
+        let word = if others.len() == 1 { "record" } else { "records" };
+        parts.push(format!("{} {word} ({shown}{more})", others.len()));
     }
     (!parts.is_empty()).then_some(Warning::NotKept { parts })
 }

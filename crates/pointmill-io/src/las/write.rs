@@ -1,10 +1,11 @@
-//! Writes LAS 1.4 and, with the feature `laz`, compressed LAS (LAZ).
+//! Writes LAS 1.1 to 1.4 and, with the feature `laz`, compressed LAS (LAZ).
 
 use super::extra;
+use super::extra_column::ExtraColumn;
 use super::grid::coordinate;
-use super::header::{Header, LEAST_1_4, MAGIC, VLR_HEAD, least_record};
+use super::header::{Header, MAGIC, NEWEST_WRITTEN, least_record, newest_format};
 use super::layout::{MAX_EXTRA, columns};
-use super::vlr::CRS;
+use super::vlr::{CRS, described, extended, vlr};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::files::Place;
@@ -17,7 +18,7 @@ use crate::survey::{Grid, Record, Survey};
 use crate::values::whole_range;
 use pointmill_core::array::Dtype;
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 /// The formats for points of other files, of which the first that holds the columns is taken.
@@ -35,7 +36,9 @@ struct Records<'a> {
     /// The fields of the format that the cloud has, by column.
     known: Vec<(usize, Entry)>,
     /// The columns that LAS does not know.
-    extra: Vec<usize>,
+    extra: Vec<ExtraColumn>,
+    /// The minor version.
+    minor: u8,
     /// Bytes of a record.
     record: usize,
 }
@@ -56,7 +59,20 @@ pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(),
     let head = records.head(&survey, compressed);
     write_to(&to, |out| {
         out.write_all(&head)?;
-        if compressed { records.pack(out) } else { records.each(|record| out.write_all(record)) }
+        if compressed {
+            records.pack(out)?;
+        } else {
+            records.each(|record| out.write_all(record))?;
+        }
+        let behind: Vec<_> = survey.kept.iter().filter(|record| record.is_extended).collect();
+        if behind.is_empty() {
+            return Ok(());
+        }
+        let start = out.stream_position()?;
+        behind.iter().try_for_each(|record| out.write_all(&extended(record)))?;
+        out.seek(SeekFrom::Start(235))?;
+        out.write_all(&start.to_le_bytes())?;
+        out.write_all(&(behind.len() as u32).to_le_bytes())
     })
 }
 
@@ -67,7 +83,8 @@ impl<'a> Records<'a> {
         let is_known = |name: &str| [3, 8].into_iter().flat_map(fields).any(|entry| entry.name == name);
         let (known, extra): (Vec<_>, Vec<_>) = (3..cloud.fields.len()).partition(|&j| is_known(&cloud.fields[j].name));
         let columns = cloud.columns(Long::Always);
-        let more: usize = extra.iter().map(|&j| columns[j].dtype.bytes()).sum();
+        let extra: Vec<_> = extra.into_iter().map(|j| ExtraColumn::of(cloud, &columns[j], j, survey)).collect();
+        let more: usize = extra.iter().map(|extra| extra.dtype.bytes()).sum();
         let most = usize::from(u16::MAX) / extra::EACH;
         if compressed && more > MAX_EXTRA {
             let wanted = format!("at most {MAX_EXTRA} in .laz; write .las or .ply, or fewer columns");
@@ -77,7 +94,8 @@ impl<'a> Records<'a> {
             let wanted = format!("at most {most} that LAS does not know; write .ply, or fewer");
             bail!(path, LimitExceeded, "columns", wanted, (extra.len()));
         }
-        let mut records = Self { cloud, columns, grid, format: 0, known: vec![], extra, record: 0 };
+        let mut records =
+            Self { cloud, columns, grid, format: 0, known: vec![], extra, minor: NEWEST_WRITTEN, record: 0 };
         let mut reason = None;
         for format in survey.format.map(without_waves).into_iter().chain(FORMATS) {
             let mut fields = fields(format);
@@ -89,7 +107,10 @@ impl<'a> Records<'a> {
             (records.format, records.known) = (format, entries);
             records.record = least_record(format).unwrap_or_default() + more;
             match records.check(path) {
-                Ok(()) => return Ok(records),
+                Ok(()) => {
+                    records.minor = records.minor_for(survey);
+                    return Ok(records);
+                }
                 Err(e) => reason = Some(e),
             }
         }
@@ -144,7 +165,9 @@ impl<'a> Records<'a> {
             for (j, entry) in &self.known {
                 put(entry, self.value(i, *j).unwrap_or_default(), &mut record);
             }
-            self.extra.iter().for_each(|&j| self.cloud.value(i, j, &self.columns[j], &mut record));
+            for extra in &self.extra {
+                extra.put(self.cloud, &self.columns[extra.column], i, &mut record);
+            }
             take(&record)?;
         }
         Ok(())
@@ -155,9 +178,21 @@ impl<'a> Records<'a> {
         self.grid.step(axis, coordinate(self.cloud, i, axis)).unwrap_or_default()
     }
 
+    /// The version of the file that was read, if it has room for what is written, else the newest.
+    fn minor_for(&self, survey: &Survey) -> u8 {
+        let has_extended = survey.kept.iter().any(|record| record.is_extended);
+        let few = u32::try_from(self.cloud.points.len()).is_ok();
+        match survey.minor {
+            minor @ 1..4 if few && !has_extended && self.format <= newest_format(minor) => minor,
+            _ => NEWEST_WRITTEN,
+        }
+    }
+
     /// All before the points.
     fn head(&self, survey: &Survey, compressed: bool) -> Vec<u8> {
         let mut records: Vec<_> = survey.crs.iter().map(|crs| vlr((CRS, crs.id), &crs.data)).collect();
+        let others = survey.kept.iter().filter(|record| !record.is_extended);
+        records.extend(others.map(|of| described((&of.user, of.id), &of.description, &of.data)));
         if !self.extra.is_empty() {
             records.push(vlr(extra::RECORD, &self.extra_bytes()));
         }
@@ -171,18 +206,26 @@ impl<'a> Records<'a> {
         let has = |id| survey.crs.iter().any(|crs| crs.id == id);
         // Of a file that has both, the one that counted counts.
         let is_wkt = has(Record::WKT) && (survey.encoding & WKT != 0 || !has(Record::KEYS));
-        let encoding = (survey.encoding & ENCODING & !WKT) | if self.format >= 6 || is_wkt { WKT } else { 0 };
+        // Version 1.2 has the first of these bits, 1.4 that of the system.
+        let encoding = match self.minor {
+            ..2 => 0,
+            2..4 => survey.encoding & ENCODING,
+            _ => (survey.encoding & ENCODING & !WKT) | if self.format >= 6 || is_wkt { WKT } else { 0 },
+        };
         let (n, [min, max]) = (self.cloud.points.len(), self.bounds());
         let returns = self.returns();
-        let mut head = vec![0; LEAST_1_4];
+        let size = Header::size(self.minor);
+        let mut head = vec![0; size];
         let mut set = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
+        set(26, b"pointmill");
+        set(0, &survey.head);
         set(0, MAGIC);
         set(6, &encoding.to_le_bytes());
-        set(24, &[1, 4]);
-        set(26, b"pointmill");
+        set(24, &[1, self.minor]);
+        set(58, &[0; 32]);
         set(58, b"pointmill");
-        set(94, &(LEAST_1_4 as u16).to_le_bytes());
-        let offset = LEAST_1_4 + records.iter().map(Vec::len).sum::<usize>();
+        set(94, &(size as u16).to_le_bytes());
+        let offset = size + records.iter().map(Vec::len).sum::<usize>();
         set(96, &(offset as u32).to_le_bytes());
         set(100, &(records.len() as u32).to_le_bytes());
         set(104, &[self.format | if compressed { 0x80 } else { 0 }]);
@@ -198,8 +241,10 @@ impl<'a> Records<'a> {
             set(179 + 16 * axis, &max[axis].to_le_bytes());
             set(187 + 16 * axis, &min[axis].to_le_bytes());
         }
-        set(247, &(n as u64).to_le_bytes());
-        (0..15).for_each(|i| set(255 + 8 * i, &returns[i].to_le_bytes()));
+        if self.minor >= 4 {
+            set(247, &(n as u64).to_le_bytes());
+            (0..15).for_each(|i| set(255 + 8 * i, &returns[i].to_le_bytes()));
+        }
         head.extend(records.concat());
         head
     }
@@ -236,9 +281,10 @@ impl<'a> Records<'a> {
     fn extra_bytes(&self) -> Vec<u8> {
         let names = names::written(&self.cloud.fields, Format::Las);
         let mut told = vec![0; extra::EACH * self.extra.len()];
-        for (to, &j) in told.chunks_exact_mut(extra::EACH).zip(&self.extra) {
-            to[2] = extra::number_of(self.columns[j].dtype).unwrap_or(9); // f32
-            to[4..4 + names[j].len()].copy_from_slice(names[j].as_bytes());
+        for (to, extra) in told.chunks_exact_mut(extra::EACH).zip(&self.extra) {
+            let name = &names[extra.column];
+            to.copy_from_slice(&extra.told);
+            to[4..4 + name.len()].copy_from_slice(name.as_bytes());
         }
         told
     }
@@ -272,16 +318,6 @@ fn without_waves(format: u8) -> u8 {
         10 => 8,
         _ => format,
     }
-}
-
-/// A variable length record.
-fn vlr((user, id): (&[u8], u16), data: &[u8]) -> Vec<u8> {
-    let mut record = vec![0; VLR_HEAD];
-    record[2..2 + user.len()].copy_from_slice(user);
-    record[18..20].copy_from_slice(&id.to_le_bytes());
-    record[20..22].copy_from_slice(&(data.len() as u16).to_le_bytes());
-    record.extend(data);
-    record
 }
 
 /// Puts a value into a record; false if its field does not hold it.

@@ -8,7 +8,6 @@ use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 
 /// The longest record. A window must hold one.
 pub(crate) const MAX_RECORD: usize = 64 << 10;
@@ -64,20 +63,6 @@ impl Entry {
             let name = if count == 1 { name.into() } else { format!("{name}_{i}") };
             Self { field: field.clone(), within: i * dtype.bytes(), ..Self::new(name, dtype, token + i, 0) }
         })
-    }
-}
-
-/// Bits of a byte of each record that no column has, to be counted where one is set.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    pub(super) byte: Entry,
-    pub(super) bits: u8,
-    pub(super) count: AtomicU64,
-}
-
-impl Watch {
-    pub(crate) fn new(at: usize, bits: u8) -> Self {
-        Self { byte: Entry::new("", Dtype::U8, 0, at), bits, count: AtomicU64::default() }
     }
 }
 

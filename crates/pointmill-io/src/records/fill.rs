@@ -1,6 +1,6 @@
 //! Values of columns as they lie in a file, into rows.
 
-use super::columns::{Coding, Entry, Watch};
+use super::columns::{Coding, Entry};
 use crate::threads::take_first;
 use crate::values::{FAR, Raw, change};
 use crate::wide_column::{is_long, less, rest_of};
@@ -96,8 +96,6 @@ pub(crate) struct Part<'p> {
     pub(crate) exact: Option<&'p mut [[f64; 3]]>,
     /// The columns behind z whose types hold more than an `f32` does.
     pub(crate) wide: Vec<WidePart<'p>>,
-    /// Bits that are counted.
-    pub(crate) watch: Option<&'p Watch>,
 }
 
 /// The rows of a column in full, to be filled.
@@ -136,7 +134,6 @@ impl<'p> Part<'p> {
             data: take_first(&mut self.data, rows * self.entries.len()),
             exact: self.exact.as_mut().map(|exact| take_first(exact, rows)),
             wide: self.wide.iter_mut().map(|wide| wide.next(rows)).collect(),
-            watch: self.watch,
         }
     }
 
@@ -187,11 +184,6 @@ impl<'p> Part<'p> {
                     }
                 }
                 self.blank(rows.clone(), j, there(j));
-            }
-            if let Some(watch) = self.watch {
-                let bytes = values(usize::MAX, &watch.byte).values::<u8>(from).take(rows.len());
-                let count = bytes.filter(|byte| byte & watch.bits != 0).count();
-                watch.count.fetch_add(count as u64, Ordering::Relaxed);
             }
         }
     }

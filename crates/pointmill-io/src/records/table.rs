@@ -1,6 +1,6 @@
 //! Rows as they come.
 
-use super::columns::{Coding, Columns, Entry, Watch};
+use super::columns::{Coding, Columns, Entry};
 use super::fill::{Order, Part, Strided, WidePart};
 use super::numbers::{no_number, number, split};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
@@ -35,7 +35,6 @@ pub(crate) struct Table {
     missing: u64,
     /// Whole numbers of text that an `f32` does not hold, in columns of these.
     rounded: u64,
-    watch: Option<Watch>,
 }
 
 impl Table {
@@ -44,12 +43,7 @@ impl Table {
         let exact = (0..3).any(|j| is_wide(&j)).then(Vec::new);
         let wide: Vec<_> = (3..columns.entries.len()).filter(is_wide).map(WideColumn::of).collect();
         let changes = wide.iter().map(|_| AtomicU64::default()).collect();
-        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0, rounded: 0, watch: None }
-    }
-
-    /// Counts the records with one of these bits of a byte, which no column has.
-    pub(crate) fn watching(self, at: usize, bits: u8) -> Self {
-        Self { watch: Some(Watch::new(at, bits)), ..self }
+        Self { columns, data: vec![], exact, wide, changes, counted: 0, missing: 0, rounded: 0 }
     }
 
     fn width(&self) -> usize {
@@ -134,7 +128,7 @@ impl Table {
         self.count(window, all)?;
         let refused = self.bytes(all);
         let refused = |_| window.source().out_of_memory(refused);
-        let Self { columns: Columns { entries, .. }, data, exact, wide, changes, watch, .. } = self;
+        let Self { columns: Columns { entries, .. }, data, exact, wide, changes, .. } = self;
         for wide in &mut *wide {
             let column = wide.column;
             wide.begin(whole(column, &entries[column])?);
@@ -147,13 +141,12 @@ impl Table {
             zeros(&mut wide.values, more).map(|values| WidePart { column, first, values, rest, change })
         });
         let mut wide = wide.collect::<Result<Vec<_>, _>>().map_err(refused)?;
-        let (entries, watch) = (&entries[..], watch.as_ref());
+        let entries = &entries[..];
         Ok(rows.iter().map(move |&rows| Part {
             entries,
             data: take_first(&mut data, rows * width),
             exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
             wide: wide.iter_mut().map(|wide| wide.next(rows)).collect(),
-            watch,
         }))
     }
 
@@ -306,8 +299,7 @@ impl Table {
         }
         let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
         let rows = Rows::new(fields.collect(), self.data);
-        let watched = self.watch.map_or(0, |watch| watch.count.into_inner());
-        Rows { xyz_f64: self.exact, wide: self.wide, warnings, watched, ..rows }
+        Rows { xyz_f64: self.exact, wide: self.wide, warnings, ..rows }
     }
 }
 

@@ -32,6 +32,7 @@ use crate::limits::Bounds;
 use crate::records::{Order, Table};
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::survey::Survey;
 use crate::window::Window;
 use packing::Packing;
 use table::{Chunk, Chunks};
@@ -46,7 +47,7 @@ pub(super) fn read_rows(
     header: &Header,
     records: Records,
     mut table: Table,
-    names: &mut Vec<String>,
+    survey: &mut Survey,
 ) -> Result<Rows, IoError> {
     let Some(packing) = records.packing else {
         let wanted = "one of `laszip encoded`, 22204, about compression";
@@ -83,7 +84,7 @@ pub(super) fn read_rows(
     let several = chunks.entries.len() > 1;
     let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut table)
         .map_err(|e| if several && e.is_damage() { e.salvageable(WHOLE_CHUNKS) } else { e })?;
-    match extended(window, header, &bytes, chunks.end, names) {
+    match extended(window, header, &bytes, chunks.end, survey) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => is_damaged = true,
         done => done?,
     }
@@ -126,7 +127,7 @@ fn extended(
     header: &Header,
     bytes: &[u8],
     end: usize,
-    names: &mut Vec<String>,
+    survey: &mut Survey,
 ) -> Result<(), IoError> {
     if header.extended.is_none() {
         return Ok(());
@@ -134,5 +135,5 @@ fn extended(
     let mut behind = &bytes[end..];
     let (start, left) = (header.offset + end as u64, behind.len() as u64);
     let mut source = Source::new(window.source().path, &mut behind, Some(left)).starting(start);
-    vlr::read_extended(&mut Window::new(&mut source), header, start, names).map(drop)
+    vlr::read_extended(&mut Window::new(&mut source), header, start, survey).map(drop)
 }
