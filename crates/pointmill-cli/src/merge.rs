@@ -2,8 +2,10 @@
 
 use crate::batch::prelude::*;
 use crate::clouds::{Clouds, ColumnArgs, Columns};
-use crate::flags::{BatchArgs, FrameArgs, ReadArgs};
+use crate::flags::{BatchArgs, FrameArgs, ReadArgs, names};
 use clap::Args;
+use pointmill_data::FirstOfVoxel;
+use pointmill_data::poses::{Deskew, InputPoses};
 use pointmill_io::{IoError, Scan, merge, merge_common};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -26,6 +28,18 @@ pub(crate) struct MergeArgs {
     /// columns differ are an error
     #[arg(long)]
     common_columns: bool,
+    /// Move each input by a pose from its frame to the frame of the poses, with its normals and
+    /// velocities: a file of poses as described at `ndt build --poses`. What a LAS file says of its
+    /// frame is not kept: coordinate reference system, scale and offset
+    #[arg(long, value_name = "POSES.txt")]
+    poses: Option<PathBuf>,
+    /// Move each point by the pose of its own time, as described at `ndt build --deskew`
+    #[arg(long, value_name = "WHEN", default_value = "off", value_parser = names::<Deskew>(Deskew::NAMES))]
+    deskew: Deskew,
+    /// Keep the first point of each voxel with this edge in metres, in the order of the inputs, and
+    /// drop points that are not finite. The voxels count against --max-memory
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    voxel_size: Option<f64>,
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
@@ -54,28 +68,43 @@ pub(crate) struct Row {
 pub(crate) struct Totals {
     /// Points of all inputs.
     points: usize,
+    /// Points that are written.
+    kept: usize,
     /// The names of the columns that are written, in order.
     columns: Vec<String>,
     /// The inputs that were read, with their names.
     #[serde(skip)]
     scans: Vec<(PathBuf, Scan)>,
     #[serde(skip)]
+    first: Option<FirstOfVoxel>,
+    #[serde(skip)]
     told: Columns,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let (sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
+    if let Some(edge) = args.voxel_size.filter(|edge| !(edge.is_finite() && *edge > 0.0)) {
+        return Err(Failure::Usage(format!("--voxel-size: expected a finite number of metres above 0, got {edge}")));
+    }
+    let (mut sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
+    let count = sources.len();
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
+    poses.as_ref().map_or(Ok(()), |poses| poses.require_each(count))?;
     let out = args.out.as_path();
     let clouds = Clouds::of_one(inputs, &sources, out, args.columns)?;
     let origin = Some(clouds.inputs.origin());
     let job = Job { out: Some(out), origin, ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(clouds.begin(), printer)?;
-    job.run(&Merge { clouds, common_columns: args.common_columns }, printer)
+    let merge = Merge { clouds, poses, voxel_size: args.voxel_size, common_columns: args.common_columns };
+    job.run(&merge, printer)?;
+    merge.poses.iter().for_each(|poses| poses.warn_of_unused(&stderr::Stderr));
+    Ok(())
 }
 
 struct Merge {
     clouds: Clouds,
+    poses: Option<InputPoses>,
+    voxel_size: Option<f64>,
     common_columns: bool,
 }
 
@@ -90,15 +119,32 @@ impl Command for Merge {
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
-        let (scan, read_ms) = self.clouds.inputs.read(source)?;
-        let notes = Notes::of(&scan.warnings_in(self.clouds.to));
-        let of = Row { format: source.format(&scan), points: scan.cloud.len(), scan: Some(scan) };
+        let ((scan, stamp_ns), read_ms) = self.clouds.inputs.read_stamped(source)?;
+        let format = source.format(&scan);
+        let (scan, warnings) = match &self.poses {
+            Some(poses) => {
+                let placed = poses.placed(index, &source.name(), &scan, stamp_ns.map(|ns| ns as f64 / 1e9))?;
+                (placed, scan.warnings_moved_in(self.clouds.to))
+            }
+            None => {
+                let warnings = scan.warnings_in(self.clouds.to);
+                (scan, warnings)
+            }
+        };
+        let notes = Notes::of(&warnings);
+        let of = Row { format, points: scan.cloud.len(), scan: Some(scan) };
         Ok(Frame::read(index, source.name(), read_ms, notes, of))
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
         totals.points += frame.of.points;
-        totals.scans.extend(frame.of.scan.take().map(|scan| (PathBuf::from(&frame.input), scan)));
+        let Some(mut scan) = frame.of.scan.take() else { return Ok(()) };
+        if let Some(edge) = self.voxel_size {
+            let max_memory = self.clouds.inputs.options().limits.max_memory;
+            scan = totals.first.get_or_insert_with(|| FirstOfVoxel::new(edge, max_memory)).of(&frame.input, &scan)?;
+        }
+        totals.kept += scan.cloud.len();
+        totals.scans.push((PathBuf::from(&frame.input), scan));
         Ok(())
     }
 
@@ -125,7 +171,9 @@ impl Command for Merge {
     }
 
     fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
-        let line = format!("{}, {} points", counted(summary.counts.done, "input"), grouped(summary.of.points));
+        let Totals { points, kept, .. } = &summary.of;
+        let of = if self.voxel_size.is_some() { format!("{} of ", grouped(*kept)) } else { String::new() };
+        let line = format!("{}, {of}{} points", counted(summary.counts.done, "input"), grouped(*points));
         std::iter::once(line).chain(summary.of.told.lines(&self.clouds)).collect()
     }
 }

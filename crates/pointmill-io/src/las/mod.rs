@@ -24,7 +24,7 @@ mod write;
 pub use laz::hush_decoder_panics;
 
 pub(crate) use grid::rounding;
-pub(crate) use survey::lost;
+pub(crate) use survey::{lost, lost_when_moved};
 pub(crate) use write::write_points;
 
 /// Does nothing: without the feature `laz` there is no LAZ decoder.

@@ -28,10 +28,30 @@ pub(crate) fn lost(survey: &Survey, format: Format) -> Option<Warning> {
         if (1..NEWEST_MINOR).contains(&survey.minor) || (survey.minor == 0 && survey.format.is_some()) {
             parts.push(format!("version 1.{} (1.{NEWEST_MINOR} is written)", survey.minor));
         }
-    } else if !survey.crs.is_empty() {
-        let name = survey.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
-        parts.push(format!("the coordinate reference system{name}"));
+    } else {
+        parts.extend(system(survey));
     }
+    all_parts(parts, survey)
+}
+
+/// The same of points that are moved to another frame.
+pub(crate) fn lost_when_moved(survey: &Survey, format: Format) -> Option<Warning> {
+    let mut parts: Vec<_> =
+        system(survey).map(|system| format!("{system} (points are in the frame of the poses)")).into_iter().collect();
+    if format == Format::Las && survey.grid.is_some() {
+        parts.push("scale and offset (those of the moved points are written)".into());
+    }
+    all_parts(parts, survey)
+}
+
+/// The coordinate reference system, where there is one.
+fn system(survey: &Survey) -> Option<String> {
+    let name = survey.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
+    (!survey.crs.is_empty()).then(|| format!("the coordinate reference system{name}"))
+}
+
+/// With what no file keeps.
+fn all_parts(mut parts: Vec<String>, survey: &Survey) -> Option<Warning> {
     if survey.flags > 0 {
         let points = if survey.flags == 1 { "1 point".into() } else { format!("{} points", survey.flags) };
         parts.push(format!("scan_direction_flag and edge_of_flight_line ({points} with one set)"));
