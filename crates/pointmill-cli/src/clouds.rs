@@ -208,6 +208,11 @@ impl Clouds {
         Self::new(inputs, to, Outputs::one(Some(out)), (out, columns))
     }
 
+    /// A folder of tiles of all inputs.
+    pub(crate) fn of_tiles(inputs: Inputs, columns: ColumnArgs) -> Result<Self, Failure> {
+        Self::new(inputs, "pcd", Outputs::one(None), (Path::new("tile.pcd"), columns))
+    }
+
     /// Writes what was made of the scan of input `index` to its file.
     pub(crate) fn write(&self, index: usize, cloud: &Scan, read: &Scan) -> Result<Written, InputError> {
         interrupt::check()?;

@@ -3,10 +3,11 @@
 use crate::batch::prelude::*;
 use crate::clouds::{Clouds, ColumnArgs, Columns};
 use crate::flags::{BatchArgs, FrameArgs, ReadArgs, names};
+use crate::outputs::require_folder_of;
 use clap::Args;
 use pointmill_data::FirstOfVoxel;
 use pointmill_data::poses::{Deskew, InputPoses};
-use pointmill_io::{IoError, Scan, merge, merge_common};
+use pointmill_io::{IoError, Scan, Warning, merge, merge_common, require_empty, write_tiles};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -21,8 +22,8 @@ pub(crate) struct MergeArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write, with the points of all inputs in their order; its extension decides the
-    /// format, as that of `pointmill convert`
-    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...")]
+    /// format, as that of `pointmill convert`. With --tiles: a folder
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
     out: PathBuf,
     /// Keep the columns that all inputs have, and leave out the others; without it inputs whose
     /// columns differ are an error
@@ -40,6 +41,11 @@ pub(crate) struct MergeArgs {
     /// drop points that are not finite. The voxels count against --max-memory
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     voxel_size: Option<f64>,
+    /// Write a folder for Autoware: a .pcd file of f32 for each square tile with this edge in whole
+    /// metres along x and y, and pointcloud_map_metadata.yaml, which lists them. --out is a folder
+    /// that is new or empty. Points that are not finite are left out
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    tiles: Option<u32>,
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
@@ -69,7 +75,9 @@ pub(crate) struct Totals {
     /// Points of all inputs.
     points: usize,
     /// Points that are written.
-    kept: usize,
+    points_kept: usize,
+    /// The tiles that were written; null without `--tiles`.
+    tiles: Option<usize>,
     /// The names of the columns that are written, in order.
     columns: Vec<String>,
     /// The inputs that were read, with their names.
@@ -91,11 +99,24 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
     let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
     poses.as_ref().map_or(Ok(()), |poses| poses.require_each(count))?;
     let out = args.out.as_path();
-    let clouds = Clouds::of_one(inputs, &sources, out, args.columns)?;
+    let clouds = match args.tiles {
+        None => Clouds::of_one(inputs, &sources, out, args.columns)?,
+        Some(_) => {
+            require_empty(out).map_err(|e| Failure::Usage(format!("--out: {e}")))?;
+            require_folder_of(out)?;
+            Clouds::of_tiles(inputs, args.columns)?
+        }
+    };
     let origin = Some(clouds.inputs.origin());
     let job = Job { out: Some(out), origin, ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(clouds.begin(), printer)?;
-    let merge = Merge { clouds, poses, voxel_size: args.voxel_size, common_columns: args.common_columns };
+    let merge = Merge {
+        clouds,
+        poses,
+        voxel_size: args.voxel_size,
+        tiles: args.tiles.map(|edge| (out.into(), edge)),
+        common_columns: args.common_columns,
+    };
     job.run(&merge, printer)?;
     merge.poses.iter().for_each(|poses| poses.warn_of_unused(&stderr::Stderr));
     Ok(())
@@ -105,6 +126,8 @@ struct Merge {
     clouds: Clouds,
     poses: Option<InputPoses>,
     voxel_size: Option<f64>,
+    /// The folder and the edge of tiles.
+    tiles: Option<(PathBuf, u32)>,
     common_columns: bool,
 }
 
@@ -143,7 +166,7 @@ impl Command for Merge {
             let max_memory = self.clouds.inputs.options().limits.max_memory;
             scan = totals.first.get_or_insert_with(|| FirstOfVoxel::new(edge, max_memory)).of(&frame.input, &scan)?;
         }
-        totals.kept += scan.cloud.len();
+        totals.points_kept += scan.cloud.len();
         totals.scans.push((PathBuf::from(&frame.input), scan));
         Ok(())
     }
@@ -164,6 +187,15 @@ impl Command for Merge {
             }
             e => e.into(),
         })?;
+        if let Some((out, edge)) = &self.tiles {
+            interrupt::check()?;
+            let written = undivided(|| write_tiles(out, &all, *edge))?;
+            (totals.tiles, totals.points_kept) = (Some(written.tiles), written.points);
+            totals.columns = all.fields.iter().map(|field| field.name.clone()).collect();
+            let rounded = all.warnings.iter().filter(|warning| matches!(warning, Warning::Rounded { .. }));
+            rounded.for_each(|warning| stderr::warning(format_args!("{}: {warning}", out.display())));
+            return Ok(true);
+        }
         let written = self.clouds.write(0, &all, &all)?;
         totals.told.add(&written.columns, written.left_out);
         totals.columns = written.columns;
@@ -171,9 +203,10 @@ impl Command for Merge {
     }
 
     fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
-        let Totals { points, kept, .. } = &summary.of;
-        let of = if self.voxel_size.is_some() { format!("{} of ", grouped(*kept)) } else { String::new() };
-        let line = format!("{}, {of}{} points", counted(summary.counts.done, "input"), grouped(*points));
+        let Totals { points, points_kept, tiles, .. } = &summary.of;
+        let of = if points_kept != points { format!("{} of ", grouped(*points_kept)) } else { String::new() };
+        let tiles = tiles.map_or_else(String::new, |n| format!(", {}", counted(n, "tile")));
+        let line = format!("{}, {of}{} points{tiles}", counted(summary.counts.done, "input"), grouped(*points));
         std::iter::once(line).chain(summary.of.told.lines(&self.clouds)).collect()
     }
 }

@@ -63,7 +63,7 @@ fn sweeps_are_joined_by_their_poses() {
         // The last point is in the voxel of the first one.
         let thin = format!("merge 0.ply 1.ply --poses poses.txt --voxel-size 1 --jobs {jobs} --out thin.ply --json");
         let told = run(folder.path(), &thin).expect(0);
-        assert_eq!([&told.data("summary")[0]["points"], &told.data("summary")[0]["kept"]], [4, 2]);
+        assert_eq!([&told.data("summary")[0]["points"], &told.data("summary")[0]["points_kept"]], [4, 2]);
         assert_eq!(scan(&at("thin.ply")).xyz(), [0, 2].map(|i| all.xyz()[i]));
     }
     for (poses, wanted) in [
@@ -115,4 +115,31 @@ fn points_go_by_the_pose_of_their_own_time() {
     assert_eq!(xs("merge 0.ply 1.ply --poses kitti.txt --deskew auto --out all.ply"), [5.0, 5.0, 6.0, 6.0]);
     let told = run(folder.path(), "merge 0.ply 1.ply --poses kitti.txt --deskew on --out no.ply").expect(2);
     assert!(told.err.contains("--deskew: expected poses with times (TUM) for on"), "{}", told.err);
+}
+
+#[test]
+fn a_map_in_tiles_is_written_and_taken_as_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let rows: Vec<f32> = (0..4000).flat_map(|i| [i as f32 % 61.0 - 30.0, (i / 61) as f32, 0.01 * i as f32]).collect();
+    write(&at("a.pcd"), Points::new(&rows, 3).unwrap(), &WriteOptions::default()).unwrap();
+    let told = run(folder.path(), "merge a.pcd --tiles 20 --out map/ --json").expect(0);
+    let summary = told.data("summary").remove(0);
+    assert_eq!([&summary["tiles"], &summary["points_kept"]], [16, 4000]);
+    let list = std::fs::read_to_string(at("map/pointcloud_map_metadata.yaml")).unwrap();
+    assert!(list.starts_with("x_resolution: 20.0\ny_resolution: 20.0\n-40_0.pcd: [-40, 0]\n"), "{list}");
+    assert_eq!(list.lines().count(), 18);
+    // Every command takes the folder as its tiles.
+    assert_eq!(run(folder.path(), "info map --json").expect(0).data("frame").len(), 16);
+    let cells = |map: &str| {
+        run(folder.path(), &format!("ndt build {map} --resolution 5 --out {map}.npz --json")).expect(0);
+        run(folder.path(), &format!("info {map}.npz --json")).expect(0).data("frame")[0].clone()
+    };
+    assert_eq!(cells("map")["points"], cells("a.pcd")["points"]);
+    // Over nothing that is there, and not with a tile that is gone.
+    let told = run(folder.path(), "merge a.pcd --tiles 20 --out map").expect(2);
+    assert!(told.err.contains("--out: map: folder: expected one that is new or empty"), "{}", told.err);
+    std::fs::remove_file(at("map/0_20.pcd")).unwrap();
+    let told = run(folder.path(), "ndt build map --out no.npz").expect(3);
+    assert!(told.err.contains("map/0_20.pcd: tile: expected a file, as "), "{}", told.err);
 }
