@@ -7,9 +7,9 @@ use crate::outputs::require_folder_of;
 use clap::Args;
 use pointmill_data::FirstOfVoxel;
 use pointmill_data::poses::{Deskew, InputPoses};
-use pointmill_io::{IoError, Scan, Warning, merge, merge_common, require_empty, write_tiles};
+use pointmill_io::{IoError, Joined, Scan, Warning, require_empty, write_tiles};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The name of the command.
 const COMMAND: &str = "merge";
@@ -22,7 +22,9 @@ pub(crate) struct MergeArgs {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write, with the points of all inputs in their order; its extension decides the
-    /// format, as that of `pointmill convert`. With --tiles: a folder
+    /// format, as that of `pointmill convert`. Memory holds one input at a time for .ply, .pcd, .las
+    /// and .laz, since a file without a name in the folder of OUT holds the others until the end; for
+    /// other formats it holds all. With --tiles: a folder
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
     out: PathBuf,
     /// Keep the columns that all inputs have, and leave out the others; without it inputs whose
@@ -43,7 +45,7 @@ pub(crate) struct MergeArgs {
     voxel_size: Option<f64>,
     /// Write a folder for Autoware: a .pcd file of f32 for each square tile with this edge in whole
     /// metres along x and y, and pointcloud_map_metadata.yaml, which lists them. --out is a folder
-    /// that is new or empty. Points that are not finite are left out
+    /// that is new or empty. Points that are not finite are left out, and memory holds all others
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     tiles: Option<u32>,
     #[command(flatten)]
@@ -80,9 +82,9 @@ pub(crate) struct Totals {
     tiles: Option<usize>,
     /// The names of the columns that are written, in order.
     columns: Vec<String>,
-    /// The inputs that were read, with their names.
+    /// The inputs that were read.
     #[serde(skip)]
-    scans: Vec<(PathBuf, Scan)>,
+    joined: Option<Joined>,
     #[serde(skip)]
     first: Option<FirstOfVoxel>,
     #[serde(skip)]
@@ -110,12 +112,14 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
     let origin = Some(clouds.inputs.origin());
     let job = Job { out: Some(out), origin, ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(clouds.begin(), printer)?;
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf();
     let merge = Merge {
         clouds,
         poses,
         voxel_size: args.voxel_size,
         tiles: args.tiles.map(|edge| (out.into(), edge)),
         common_columns: args.common_columns,
+        folder,
     };
     job.run(&merge, printer)?;
     merge.poses.iter().for_each(|poses| poses.warn_of_unused(&stderr::Stderr));
@@ -129,6 +133,8 @@ struct Merge {
     /// The folder and the edge of tiles.
     tiles: Option<(PathBuf, u32)>,
     common_columns: bool,
+    /// The folder of the output.
+    folder: PathBuf,
 }
 
 impl Command for Merge {
@@ -167,8 +173,16 @@ impl Command for Merge {
             scan = totals.first.get_or_insert_with(|| FirstOfVoxel::new(edge, max_memory)).of(&frame.input, &scan)?;
         }
         totals.points_kept += scan.cloud.len();
-        totals.scans.push((PathBuf::from(&frame.input), scan));
-        Ok(())
+        if totals.joined.is_none() {
+            totals.joined = Some(Joined::new(&self.folder, self.common_columns)?);
+        }
+        let pushed = totals.joined.as_mut().map_or(Ok(()), |joined| joined.push(&frame.input, scan));
+        pushed.map_err(|e| match e {
+            IoError::InvalidArgument(at) if at.field == "columns" => {
+                Failure::Usage(format!("{at}; --common-columns keeps those that all inputs have"))
+            }
+            e => e.into(),
+        })
     }
 
     fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
@@ -180,15 +194,10 @@ impl Command for Merge {
         if counts.done < counts.inputs {
             return Err(Failure::Inputs { failed: counts.failed, inputs: counts.inputs });
         }
-        let scans = std::mem::take(&mut totals.scans).into_iter().map(Ok::<_, IoError>);
-        let all = if self.common_columns { merge_common(scans) } else { merge(scans) }.map_err(|e| match e {
-            IoError::InvalidArgument(at) if at.field == "columns" => {
-                Failure::Usage(format!("{at}; --common-columns keeps those that all inputs have"))
-            }
-            e => e.into(),
-        })?;
+        let Some(joined) = totals.joined.take() else { return Ok(true) };
         if let Some((out, edge)) = &self.tiles {
             interrupt::check()?;
+            let all = joined.scan()?;
             let written = undivided(|| write_tiles(out, &all, *edge))?;
             (totals.tiles, totals.points_kept) = (Some(written.tiles), written.points);
             totals.columns = all.fields.iter().map(|field| field.name.clone()).collect();
@@ -196,7 +205,7 @@ impl Command for Merge {
             rounded.for_each(|warning| stderr::warning(format_args!("{}: {warning}", out.display())));
             return Ok(true);
         }
-        let written = self.clouds.write(0, &all, &all)?;
+        let written = self.clouds.write_joined(&joined)?;
         totals.told.add(&written.columns, written.left_out);
         totals.columns = written.columns;
         Ok(true)

@@ -12,6 +12,7 @@ use crate::files::write_to;
 use crate::format::Format;
 use crate::named_points::{Column, Long, NamedPoints};
 use crate::names;
+use crate::parts::{Parts, dtypes, each_row};
 use crate::records::{Coding, Entry};
 use crate::survey::{Grid, Record, Survey};
 use crate::values::whole_range;
@@ -28,8 +29,8 @@ const WKT: u16 = 0b1_0000;
 
 /// The columns of a cloud in point records.
 struct Records<'a> {
-    cloud: &'a NamedPoints<'a>,
-    columns: Vec<Column<'a>>,
+    cloud: &'a dyn Parts,
+    dtypes: Vec<Dtype>,
     grid: Grid,
     format: u8,
     /// The fields of the format that the cloud has, by column.
@@ -42,6 +43,11 @@ struct Records<'a> {
 
 /// Writes the points; compressed if the name ends in `.laz`.
 pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    write_parts(to, cloud)
+}
+
+/// As [`write_points`], part by part.
+pub(crate) fn write_parts(to: Place<'_>, cloud: &dyn Parts) -> Result<(), IoError> {
     cloud.check(to.path)?;
     let compressed = to.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("laz"));
     let name = to.path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -51,23 +57,24 @@ pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(),
     if compressed && !cfg!(feature = "laz") {
         bail!(to.path, UnsupportedFormat, "format", "las, or a build with the feature `laz`", "laz");
     }
-    let survey = cloud.survey.as_deref().cloned().unwrap_or_default();
+    let survey = cloud.survey().cloned().unwrap_or_default();
     let records = Records::new(cloud, to.path, &survey, compressed)?;
-    let head = records.head(&survey, compressed);
+    let head = records.head(&survey, compressed)?;
     write_to(&to, |out| {
         out.write_all(&head)?;
-        if compressed { records.pack(out) } else { records.each(|record| out.write_all(record)) }
+        if compressed { records.pack(out) } else { records.each(&mut |record| out.write_all(record)) }
     })
 }
 
 impl<'a> Records<'a> {
-    fn new(cloud: &'a NamedPoints<'a>, path: &Path, survey: &Survey, compressed: bool) -> Result<Self, IoError> {
+    fn new(cloud: &'a dyn Parts, path: &Path, survey: &Survey, compressed: bool) -> Result<Self, IoError> {
         let grid = Grid::of(cloud, path, survey.grid)?;
         let fields = |format| columns(&Header { format, ..Header::default() });
         let is_known = |name: &str| [3, 8].into_iter().flat_map(fields).any(|entry| entry.name == name);
-        let (known, extra): (Vec<_>, Vec<_>) = (3..cloud.fields.len()).partition(|&j| is_known(&cloud.fields[j].name));
-        let columns = cloud.columns(Long::Always);
-        let more: usize = extra.iter().map(|&j| columns[j].dtype.bytes()).sum();
+        let (known, extra): (Vec<_>, Vec<_>) =
+            (3..cloud.fields().len()).partition(|&j| is_known(&cloud.fields()[j].name));
+        let dtypes = dtypes(cloud, Long::Always)?;
+        let more: usize = extra.iter().map(|&j| dtypes[j].bytes()).sum();
         let most = usize::from(u16::MAX) / extra::EACH;
         if compressed && more > MAX_EXTRA {
             let wanted = format!("at most {MAX_EXTRA} in .laz; write .las or .ply, or fewer columns");
@@ -77,12 +84,12 @@ impl<'a> Records<'a> {
             let wanted = format!("at most {most} that LAS does not know; write .ply, or fewer");
             bail!(path, LimitExceeded, "columns", wanted, (extra.len()));
         }
-        let mut records = Self { cloud, columns, grid, format: 0, known: vec![], extra, record: 0 };
+        let mut records = Self { cloud, dtypes, grid, format: 0, known: vec![], extra, record: 0 };
         let mut reason = None;
         for format in survey.format.map(without_waves).into_iter().chain(FORMATS) {
             let mut fields = fields(format);
             let entry = |&j: &usize| {
-                let place = fields.iter().position(|entry| entry.name == cloud.fields[j].name)?;
+                let place = fields.iter().position(|entry| entry.name == cloud.fields()[j].name)?;
                 Some((j, fields.swap_remove(place)))
             };
             let Some(entries) = known.iter().map(entry).collect::<Option<Vec<_>>>() else { continue };
@@ -100,11 +107,15 @@ impl<'a> Records<'a> {
     /// Checks that the fields hold every value.
     fn check(&self, path: &Path) -> Result<(), IoError> {
         let mut record = vec![0; self.record];
-        for i in 0..self.cloud.points.len() {
-            for (j, entry) in &self.known {
-                let value = self.value(i, *j);
-                if !value.is_some_and(|v| put(entry, v, &mut record)) {
-                    let name = &entry.name;
+        self.cloud.each(&mut |before, part| {
+            let columns = part.as_columns(&self.dtypes);
+            for i in 0..part.points.len() {
+                for (j, entry) in &self.known {
+                    let value = value(part, &columns, i, *j);
+                    if value.is_some_and(|v| put(entry, v, &mut record)) {
+                        continue;
+                    }
+                    let (name, i) = (&entry.name, before + i);
                     let short = |v: f64| if f64::from(v as f32) == v { (v as f32).to_string() } else { v.to_string() };
                     let found = value.map_or_else(|| "a number that no f64 holds".into(), short);
                     let wanted = format!(
@@ -114,49 +125,41 @@ impl<'a> Records<'a> {
                     bail!(path, InvalidArgument, "`{name}` of point {i}", wanted, found);
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// The value of a column; `None` of a whole number that an `f64` does not hold.
-    fn value(&self, i: usize, j: usize) -> Option<f64> {
-        let Some(wide) = self.columns[j].wide else { return Some(f64::from(self.cloud.points.row(i)[j])) };
-        let v = wide.double(i);
-        (!wide.is_whole(i) || v as i128 == wide.whole(i)).then_some(v)
+            Ok(true)
+        })
     }
 
     /// Makes all records, one after the other.
-    fn each(&self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    fn each(&self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut record = Vec::with_capacity(self.record);
         let has = |name: &str| self.known.iter().any(|(_, entry)| entry.name == name);
         // A point of no known return is the only one of its pulse.
         let second = if self.format < 6 { 3 } else { 4 };
         let returns = u8::from(!has("return_number")) | (u8::from(!has("number_of_returns")) << second);
         let known = least_record(self.format).unwrap_or_default();
-        for i in 0..self.cloud.points.len() {
+        each_row(self.cloud, &self.dtypes, &mut |part, columns, i| {
             record.clear();
             record.resize(known, 0);
             for axis in 0..3 {
-                let step = self.step(i, axis);
+                let step = self.step(part, i, axis);
                 record[4 * axis..4 * axis + 4].copy_from_slice(&step.to_le_bytes());
             }
             record[14] = returns;
             for (j, entry) in &self.known {
-                put(entry, self.value(i, *j).unwrap_or_default(), &mut record);
+                put(entry, value(part, columns, i, *j).unwrap_or_default(), &mut record);
             }
-            self.extra.iter().for_each(|&j| self.cloud.value(i, j, &self.columns[j], &mut record));
-            take(&record)?;
-        }
-        Ok(())
+            self.extra.iter().for_each(|&j| part.value(i, j, &columns[j], &mut record));
+            take(&record)
+        })
     }
 
     /// The whole number of a coordinate, which the grid has.
-    fn step(&self, i: usize, axis: usize) -> i32 {
-        self.grid.step(axis, coordinate(self.cloud, i, axis)).unwrap_or_default()
+    fn step(&self, part: &NamedPoints<'_>, i: usize, axis: usize) -> i32 {
+        self.grid.step(axis, coordinate(part, i, axis)).unwrap_or_default()
     }
 
     /// All before the points.
-    fn head(&self, survey: &Survey, compressed: bool) -> Vec<u8> {
+    fn head(&self, survey: &Survey, compressed: bool) -> Result<Vec<u8>, IoError> {
         let mut records: Vec<_> = survey.crs.iter().map(|crs| vlr((CRS, crs.id), &crs.data)).collect();
         if !self.extra.is_empty() {
             records.push(vlr(extra::RECORD, &self.extra_bytes()));
@@ -172,8 +175,8 @@ impl<'a> Records<'a> {
         // Of a file that has both, the one that counted counts.
         let is_wkt = has(Record::WKT) && (survey.encoding & WKT != 0 || !has(Record::KEYS));
         let encoding = (survey.encoding & ENCODING & !WKT) | if self.format >= 6 || is_wkt { WKT } else { 0 };
-        let (n, [min, max]) = (self.cloud.points.len(), self.bounds());
-        let returns = self.returns();
+        let ([min, max], returns) = self.counted()?;
+        let n = self.cloud.points();
         let mut head = vec![0; LEAST_1_4];
         let mut set = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
         set(0, MAGIC);
@@ -201,43 +204,38 @@ impl<'a> Records<'a> {
         set(247, &(n as u64).to_le_bytes());
         (0..15).for_each(|i| set(255 + 8 * i, &returns[i].to_le_bytes()));
         head.extend(records.concat());
-        head
+        Ok(head)
     }
 
-    /// The box of the coordinates as they are read.
-    fn bounds(&self) -> [[f64; 3]; 2] {
-        if self.cloud.points.is_empty() {
-            return [[0.0; 3]; 2];
-        }
-        let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for i in 0..self.cloud.points.len() {
-            for axis in 0..3 {
-                let v = self.grid.at(axis, self.step(i, axis));
-                (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
-            }
-        }
-        [min, max]
-    }
-
-    /// The number of points of each return, from the first on.
-    fn returns(&self) -> [u64; 15] {
-        let mut counts = [0; 15];
+    /// The box of the coordinates as they are read, and the number of points of each return, from
+    /// the first on.
+    fn counted(&self) -> Result<([[f64; 3]; 2], [u64; 15]), IoError> {
+        let (mut min, mut max, mut counts) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3], [0; 15]);
         let column = self.known.iter().find(|(_, entry)| entry.name == "return_number").map(|(j, _)| *j);
-        for i in 0..self.cloud.points.len() {
-            let number = column.map_or(Some(1.0), |j| self.value(i, j)).unwrap_or_default() as usize;
-            if let Some(count) = number.checked_sub(1).and_then(|i| counts.get_mut(i)) {
-                *count += 1;
+        self.cloud.each(&mut |_, part| {
+            let columns = part.as_columns(&self.dtypes);
+            for i in 0..part.points.len() {
+                for axis in 0..3 {
+                    let v = self.grid.at(axis, self.step(part, i, axis));
+                    (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
+                }
+                let number = column.map_or(Some(1.0), |j| value(part, &columns, i, j)).unwrap_or_default() as usize;
+                if let Some(count) = number.checked_sub(1).and_then(|i| counts.get_mut(i)) {
+                    *count += 1;
+                }
             }
-        }
-        counts
+            Ok(true)
+        })?;
+        let bounds = if self.cloud.points() == 0 { [[0.0; 3]; 2] } else { [min, max] };
+        Ok((bounds, counts))
     }
 
     /// What the columns are that LAS does not know.
     fn extra_bytes(&self) -> Vec<u8> {
-        let names = names::written(&self.cloud.fields, Format::Las);
+        let names = names::written(self.cloud.fields(), Format::Las);
         let mut told = vec![0; extra::EACH * self.extra.len()];
         for (to, &j) in told.chunks_exact_mut(extra::EACH).zip(&self.extra) {
-            to[2] = extra::number_of(self.columns[j].dtype).unwrap_or(9); // f32
+            to[2] = extra::number_of(self.dtypes[j]).unwrap_or(9); // f32
             to[4..4 + names[j].len()].copy_from_slice(names[j].as_bytes());
         }
         told
@@ -253,7 +251,7 @@ impl<'a> Records<'a> {
     #[cfg(feature = "laz")]
     fn pack(&self, out: &mut BufWriter<File>) -> io::Result<()> {
         let mut packer = laz::LasZipCompressor::new(out, self.packing()).map_err(io::Error::other)?;
-        self.each(|record| packer.compress_one(record))?;
+        self.each(&mut |record| packer.compress_one(record))?;
         packer.done()
     }
 
@@ -261,6 +259,13 @@ impl<'a> Records<'a> {
     fn pack(&self, _: &mut BufWriter<File>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+}
+
+/// The value of a column; `None` of a whole number that an `f64` does not hold.
+fn value(part: &NamedPoints<'_>, columns: &[Column<'_>], i: usize, j: usize) -> Option<f64> {
+    let Some(wide) = columns[j].wide else { return Some(f64::from(part.points.row(i)[j])) };
+    let v = wide.double(i);
+    (!wide.is_whole(i) || v as i128 == wide.whole(i)).then_some(v)
 }
 
 /// The format of the same fields without wave packets, which are not read.
