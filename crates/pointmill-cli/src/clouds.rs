@@ -6,7 +6,7 @@ use crate::outputs::{has_extension, is_folder};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
-use pointmill_io::{Format, IoError, NamedPoints, Scan, Warning, WriteOptions, escape, write};
+use pointmill_io::{Format, IoError, Joined, NamedPoints, Scan, Warning, WriteOptions, escape, write};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -208,6 +208,24 @@ impl Clouds {
         Self::new(inputs, to, Outputs::one(Some(out)), (out, columns))
     }
 
+    /// A folder of tiles of all inputs.
+    pub(crate) fn of_tiles(inputs: Inputs, columns: ColumnArgs) -> Result<Self, Failure> {
+        Self::new(inputs, "pcd", Outputs::one(None), (Path::new("tile.pcd"), columns))
+    }
+
+    /// Writes one file of all inputs, part by part where the format can be.
+    pub(crate) fn write_joined(&self, joined: &Joined) -> Result<Written, InputError> {
+        if !Joined::is_in_parts(self.to) {
+            let all = joined.scan()?;
+            return self.write(0, &all, &all);
+        }
+        interrupt::check()?;
+        let to = self.outputs.place(0).expect("one file of all inputs");
+        let ((), ms) = timed(|| undivided(|| joined.write(to, self.to))).map_err(at_fault)?;
+        let columns = joined.fields().iter().map(|field| field.name.clone()).collect();
+        Ok(Written { columns, left_out: vec![], warnings: vec![], ms, out: shown(to.path) })
+    }
+
     /// Writes what was made of the scan of input `index` to its file.
     pub(crate) fn write(&self, index: usize, cloud: &Scan, read: &Scan) -> Result<Written, InputError> {
         interrupt::check()?;
@@ -228,12 +246,16 @@ impl Clouds {
         } else {
             left_out = vec![];
         }
-        let ((), ms) = timed(|| undivided(|| write(to, points, &options))).map_err(|e| match e {
-            // The cloud is at fault, not the arguments.
-            IoError::InvalidArgument(_) => InputError::from(e),
-            e => Failure::from(e).into(),
-        })?;
+        let ((), ms) = timed(|| undivided(|| write(to, points, &options))).map_err(at_fault)?;
         Ok(Written { columns, left_out, warnings, ms, out: shown(to.path) })
+    }
+}
+
+/// Of a file that is not written the cloud is at fault, not the arguments.
+fn at_fault(e: IoError) -> InputError {
+    match e {
+        IoError::InvalidArgument(_) => InputError::from(e),
+        e => Failure::from(e).into(),
     }
 }
 

@@ -28,7 +28,7 @@ pub use pointmill_core::ndt::NdtMomentsTable;
 pub use poses::{find_log_poses, is_deskewed, log_stamp, log_stamp_ns, moment_ns};
 pub use results::{ResultArrays, ResultKind, read_result, read_result_within, result_bytes, write_result};
 pub use text::grouped;
-pub use thinned::thinned;
+pub use thinned::{FirstOfVoxel, thinned};
 
 /// The examples of this README are tests, and so are those of the project's pages, which use all libraries up to this one.
 #[cfg(doctest)]

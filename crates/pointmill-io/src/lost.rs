@@ -1,7 +1,7 @@
 //! What a file of a format does not keep of a cloud.
 
 use crate::format::Format;
-use crate::las::{lost, rounding};
+use crate::las::{lost, lost_when_moved, rounding};
 use crate::named_points::NamedPoints;
 use crate::names;
 use crate::scan::{Scan, cast};
@@ -14,11 +14,27 @@ impl Scan {
     /// The warnings that hold for a file of this scan in a format: casts, where it does not keep
     /// the values in full, steps of LAS that do not hold the coordinates, and names that it does not hold.
     pub fn warnings_in(&self, format: Format) -> Vec<Warning> {
-        let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
-        let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
-        let mut warnings: Vec<_> = self.warnings.iter().filter(holds).cloned().collect();
+        let mut warnings = self.warnings_read(format);
         warnings.extend(NamedPoints::from(self).lost_in(format));
         warnings
+    }
+
+    /// The same of a scan that goes to another frame with others: what a LAS file says of its own
+    /// frame is lost, and coordinates are not those of the file that is written.
+    pub fn warnings_moved_in(&self, format: Format) -> Vec<Warning> {
+        let mut warnings = self.warnings_read(format);
+        let survey = self.survey.as_ref().and_then(|survey| lost_when_moved(survey, format));
+        let columns = NamedPoints { xyz_f64: None, survey: None, ..self.into() };
+        let is_of_columns = |warning: &Warning| !matches!(warning, Warning::Steps { .. });
+        warnings.extend(columns.lost_in(format).into_iter().filter(is_of_columns).chain(survey));
+        warnings
+    }
+
+    /// What the reader warned of, as far as it holds for a file of a format.
+    fn warnings_read(&self, format: Format) -> Vec<Warning> {
+        let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
+        let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
+        self.warnings.iter().filter(holds).cloned().collect()
     }
 }
 

@@ -82,7 +82,7 @@ fn joined<E: From<IoError>>(
 }
 
 /// The rows of a scan, about zero, with the warnings that are not found again from the rows.
-fn into_rows(mut scan: Scan, path: &Path) -> Result<Rows, IoError> {
+pub(crate) fn into_rows(mut scan: Scan, path: &Path) -> Result<Rows, IoError> {
     let is_found = |warning: &Warning| {
         matches!(
             warning,
@@ -109,7 +109,7 @@ fn into_rows(mut scan: Scan, path: &Path) -> Result<Rows, IoError> {
 }
 
 /// Takes what two files say of all their points together; where the columns of all are in the other.
-fn prepare(all: &mut Rows, path: &Path, more: &mut Rows, other: &Path) -> Result<Vec<usize>, IoError> {
+pub(crate) fn prepare(all: &mut Rows, path: &Path, more: &mut Rows, other: &Path) -> Result<Vec<usize>, IoError> {
     let places = places(all, path, more, other)?;
     all.survey = match (all.survey.take(), more.survey.take()) {
         (Some(a), Some(b)) => Some(a.and(&b, path, other)?),
@@ -119,7 +119,7 @@ fn prepare(all: &mut Rows, path: &Path, more: &mut Rows, other: &Path) -> Result
 }
 
 /// Adds the rows of another file.
-fn append(all: &mut Rows, mut more: Rows, places: &[usize]) -> Result<(), TryReserveError> {
+pub(crate) fn append(all: &mut Rows, mut more: Rows, places: &[usize]) -> Result<(), TryReserveError> {
     let had = all.len();
     if all.xyz_f64.is_some() || more.xyz_f64.is_some() {
         let mut exact = all.xyz_f64.take().map_or_else(|| xyz(all), Ok)?;
@@ -155,7 +155,7 @@ fn append(all: &mut Rows, mut more: Rows, places: &[usize]) -> Result<(), TryRes
 }
 
 /// Leaves out the columns that are not among some.
-fn keep(rows: &mut Rows, among: &[Field]) {
+pub(crate) fn keep(rows: &mut Rows, among: &[Field]) {
     let (width, is_kept) = (rows.columns(), |field: &Field| among.iter().any(|other| other.name == field.name));
     let places: Vec<_> = (0..width).filter(|&j| is_kept(&rows.fields[j])).collect();
     if places.len() < width {
@@ -174,6 +174,25 @@ fn keep(rows: &mut Rows, among: &[Field]) {
             })
         });
     }
+}
+
+/// Rows with the same columns in another order.
+pub(crate) fn arranged(mut rows: Rows, fields: &[Field]) -> Rows {
+    let place = |field: &Field| rows.fields.iter().position(|own| own.name == field.name).unwrap_or_default();
+    let places: Vec<_> = fields.iter().map(place).collect();
+    if places.iter().enumerate().any(|(j, &place)| j != place) {
+        let mut ordered = vec![0.0; places.len()];
+        for row in rows.data.chunks_exact_mut(places.len()) {
+            ordered.iter_mut().zip(&places).for_each(|(v, &place)| *v = row[place]);
+            row.copy_from_slice(&ordered);
+        }
+        rows.fields = places.iter().map(|&place| rows.fields[place].clone()).collect();
+        rows.wide.iter_mut().for_each(|wide| {
+            wide.column = places.iter().position(|&place| place == wide.column).unwrap_or_default();
+        });
+        rows.wide.sort_by_key(|wide| wide.column);
+    }
+    rows
 }
 
 /// Where the columns of all are in other rows.

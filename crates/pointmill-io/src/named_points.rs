@@ -12,7 +12,6 @@ use pointmill_core::{PointCloud, Points};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -113,46 +112,44 @@ impl<'a> NamedPoints<'a> {
 
     /// How each column is written: as what type, and from which values.
     pub(crate) fn columns(&self, long: Long) -> Vec<Column<'_>> {
-        let column = |(j, field): (usize, &Field)| {
-            let wide = self.wide.iter().find(|wide| wide.column == j && wide.change > 0.0);
-            let dtype = match (field.dtype, wide) {
-                _ if j < 3 => {
-                    if self.xyz_f64.is_some() {
-                        Dtype::F64
-                    } else {
-                        Dtype::F32
-                    }
-                }
-                (dtype @ (Dtype::I32 | Dtype::U32), Some(wide)) if wide.fits(dtype) => dtype,
-                (dtype @ (Dtype::I64 | Dtype::U64), Some(wide)) if long.is_for(wide) && wide.fits(dtype) => dtype,
-                (_, Some(_)) => Dtype::F64,
-                (dtype, None) if self.all_in(j, dtype) => dtype,
-                _ => Dtype::F32,
-            };
-            Column { dtype, wide: wide.map(|wide| &**wide) }
+        let needs = self.needs().into_iter().zip(self.fields.iter()).enumerate();
+        let dtypes: Vec<_> = needs.map(|(j, (needs, field))| needs.dtype(j, field.dtype, long)).collect();
+        self.as_columns(&dtypes)
+    }
+
+    /// The columns as these types.
+    pub(crate) fn as_columns(&self, dtypes: &[Dtype]) -> Vec<Column<'_>> {
+        let column = |(j, &dtype)| Column { dtype, wide: self.wide_of(j) };
+        dtypes.iter().enumerate().map(column).collect()
+    }
+
+    fn wide_of(&self, j: usize) -> Option<&WideColumn> {
+        self.wide.iter().find(|wide| wide.column == j && wide.change > 0.0).map(|wide| &**wide)
+    }
+
+    /// What each column needs of its type.
+    pub(crate) fn needs(&self) -> Vec<Needs> {
+        let needs = |(j, field): (usize, &Field)| match self.wide_of(j) {
+            _ if j < 3 => Needs { fits: false, wide: self.xyz_f64.is_some(), long: false },
+            Some(wide) => {
+                let is_whole = matches!(field.dtype, Dtype::I32 | Dtype::U32 | Dtype::I64 | Dtype::U64);
+                Needs { fits: is_whole && wide.fits(field.dtype), wide: true, long: wide.change_as_f64() > 0.0 }
+            }
+            None => Needs { fits: self.all_in(j, field.dtype), wide: false, long: false },
         };
-        self.fields.iter().enumerate().map(column).collect()
+        self.fields.iter().enumerate().map(needs).collect()
     }
 
     /// Whether a column holds whole numbers of an integer type only.
     fn all_in(&self, j: usize, dtype: Dtype) -> bool {
-        // Of 64 bits an `f32` holds few numbers.
-        let Some((min, max)) = whole_range(dtype).filter(|_| dtype.bytes() < 8) else { return false };
+        let Some((min, max)) = whole_range(dtype) else { return false };
         let range = min as f64..=max as f64;
+        let is_below = |v: f32| dtype.bytes() < 8 || f64::from(v) < max as f64;
         let mut column = self.points.data().iter().skip(j).step_by(self.points.columns()).copied();
         // A negative zero is not one of an integer's values either.
-        column.all(|v| v.trunc() == v && range.contains(&f64::from(v)) && v.to_bits() != (-0.0f32).to_bits())
-    }
-
-    /// Writes the rows in little-endian order.
-    pub(crate) fn write_rows(&self, out: &mut dyn Write, columns: &[Column<'_>]) -> io::Result<()> {
-        let mut record = Vec::with_capacity(8 * columns.len());
-        for i in 0..self.points.len() {
-            record.clear();
-            columns.iter().enumerate().for_each(|(j, column)| self.value(i, j, column, &mut record));
-            out.write_all(&record)?;
-        }
-        Ok(())
+        column.all(|v| {
+            v.trunc() == v && range.contains(&f64::from(v)) && is_below(v) && v.to_bits() != (-0.0f32).to_bits()
+        })
     }
 
     /// Adds a value in little-endian order, as the type of its column.
@@ -163,8 +160,9 @@ impl<'a> NamedPoints<'a> {
         match (column.dtype, column.wide, self.xyz_f64) {
             (Dtype::F64, Some(wide), _) => out.extend(wide.double(i).to_le_bytes()),
             (_, Some(wide), _) => out.extend(&wide.whole(i).to_le_bytes()[..bytes]),
-            (Dtype::F64, None, Some(xyz)) => out.extend(xyz[3 * i + j].to_le_bytes()),
-            (Dtype::F32 | Dtype::F64, ..) => out.extend(v.to_le_bytes()),
+            (Dtype::F64, None, Some(xyz)) if j < 3 => out.extend(xyz[3 * i + j].to_le_bytes()),
+            (Dtype::F64, None, _) => out.extend(f64::from(v).to_le_bytes()),
+            (Dtype::F32, ..) => out.extend(v.to_le_bytes()),
             _ => out.extend(&(v as i64).to_le_bytes()[..bytes]),
         }
     }
@@ -198,6 +196,46 @@ pub(crate) struct Column<'a> {
     pub(crate) wide: Option<&'a WideColumn>,
 }
 
+/// What a column needs of the type that it is written as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// Whether the integer type of the column holds all values.
+    fits: bool,
+    /// Whether an `f32` does not hold all values.
+    wide: bool,
+    /// Whether an `f64` does not.
+    long: bool,
+}
+
+impl Needs {
+    /// Those of no value.
+    pub(crate) const NONE: Self = Self { fits: true, wide: false, long: false };
+
+    /// Those of two parts of a column.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self { fits: self.fits && other.fits, wide: self.wide || other.wide, long: self.long || other.long }
+    }
+
+    /// The type that column `j` of another type is written as.
+    pub(crate) fn dtype(self, j: usize, of: Dtype, long: Long) -> Dtype {
+        match of {
+            _ if j < 3 => {
+                if self.wide {
+                    Dtype::F64
+                } else {
+                    Dtype::F32
+                }
+            }
+            Dtype::I32 | Dtype::U32 if self.wide && self.fits => of,
+            Dtype::I64 | Dtype::U64 if self.wide && self.fits && long.is_for(self.long) => of,
+            _ if self.wide => Dtype::F64,
+            // Of 64 bits an `f32` holds few numbers.
+            _ if self.fits && of.bytes() < 8 => of,
+            _ => Dtype::F32,
+        }
+    }
+}
+
 /// Which whole numbers of 64 bits are written as such, and not as `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Long {
@@ -209,8 +247,8 @@ pub(crate) enum Long {
 }
 
 impl Long {
-    fn is_for(self, wide: &WideColumn) -> bool {
-        self == Self::Always || (self == Self::WhereNeeded && wide.change_as_f64() > 0.0)
+    fn is_for(self, needs_long: bool) -> bool {
+        self == Self::Always || (self == Self::WhereNeeded && needs_long)
     }
 }
 
@@ -255,7 +293,8 @@ mod tests {
         let dtypes = |cloud: &NamedPoints<'_>, long| cloud.columns(long).iter().map(|c| c.dtype).collect::<Vec<_>>();
         assert_eq!(dtypes(&cloud, Long::Always), [d, d, d, Dtype::U8, f, f, Dtype::I32, f, f, f]);
         let mut out = vec![];
-        cloud.write_rows(&mut out, &cloud.columns(Long::Always)).unwrap();
+        let types = crate::parts::dtypes(&cloud, Long::Always).unwrap();
+        crate::parts::write_rows(&cloud, &types, &mut out).unwrap();
         assert_eq!((out.len(), out[24], &out[33..37]), (24 + 1 + 8 + 4 + 12, 255, &[0, 0, 0, 0x80][..]));
         // In full, as the narrowest type that the format has.
         cloud.wide = [(5, 4_294_967_295.0), (7, 9_007_199_254_740_991.0), (8, 0.1)]

@@ -257,7 +257,24 @@ impl Scan {
     /// ```
     #[must_use]
     pub fn transformed(&self, pose: &Pose, keep_f64: bool) -> Self {
-        let moved = self.xyz_in(pose);
+        self.placed(self.xyz_in(pose), pose, keep_f64)
+    }
+
+    /// The same with x, y, z that are known, as those of a deskewed sweep: `moved` is `[N, 3]`
+    /// row-major, and the pose turns the directions.
+    ///
+    /// ```
+    /// use pointmill_core::{PointCloud, Pose};
+    /// let scan = pointmill_io::Scan::from(PointCloud::new(vec![1.0, 2.0, 3.0, 0.5], 4)?);
+    /// assert_eq!(scan.placed(vec![7.0, 8.0, 9.0], &Pose::IDENTITY, false).cloud.data(), [7.0, 8.0, 9.0, 0.5]);
+    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// A number of coordinates that is not that of the points.
+    #[must_use]
+    pub fn placed(&self, moved: Vec<f64>, pose: &Pose, keep_f64: bool) -> Self {
+        assert_eq!(moved.len(), 3 * self.cloud.len(), "x, y, z of each point");
         let directions = Directions::of(self.fields.iter().map(|field| &*field.name));
         let mut cloud = self.cloud.clone();
         let origin = cloud.origin();

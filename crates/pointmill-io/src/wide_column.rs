@@ -91,6 +91,11 @@ impl WideColumn {
         Self { column, first, values: room, rest, change: most }
     }
 
+    /// The column without its values, which are kept elsewhere.
+    pub(crate) fn clone_empty(&self) -> Self {
+        Self { values: vec![], rest: vec![], ..*self }
+    }
+
     /// The number of the column.
     pub fn column(&self) -> usize {
         self.column

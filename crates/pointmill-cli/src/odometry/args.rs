@@ -74,8 +74,9 @@ pub(crate) struct OdometryArgs {
     /// Most steps of an alignment: a limit for sweeps whose alignment does not converge
     #[arg(long, value_name = "N", default_value_t = OdometryParams::default().max_iterations)]
     pub(crate) max_iterations: usize,
-    /// Write the points of the map of the whole drive
-    #[arg(long, alias = "map", value_name = "MAP.ply|.pcd|.npz")]
+    /// Write x, y, z of the points of the map of the whole drive. A map with all columns:
+    /// `pointmill merge DRIVE --poses POSES.txt`
+    #[arg(long, alias = "map", value_name = "MAP.ply|.pcd|.npz|.las|.laz")]
     pub(crate) map_out: Option<PathBuf>,
     /// Write a picture of the map from above, with the trajectory of the sensor. .html has the
     /// sweeps too, a frame each; .gif follows the sensor, in 120 frames at most

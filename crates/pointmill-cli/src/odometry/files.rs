@@ -19,7 +19,7 @@ pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure
         plan_poses(out, args.format_poses, inputs)?;
     }
     if let Some(map) = &args.map_out {
-        plan_file("--map-out", map, &["ply", "pcd", "npz"], inputs)?;
+        plan_file("--map-out", map, &["ply", "pcd", "npz", "las", "laz"], inputs)?;
     }
     args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "gif", "html"]).map(drop))
 }

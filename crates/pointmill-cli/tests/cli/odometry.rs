@@ -59,6 +59,16 @@ fn a_drive_becomes_a_trajectory() {
     assert_eq!((&frames[0]["rank"], &frames[5]["rank"]), (&Value::Null, &json!(6)));
     assert!(frames[5]["covariance"][0][0].as_f64().unwrap() > 0.0);
 
+    // A map of LAS has the same points.
+    for map in ["map.las", "map.laz"] {
+        run(at, &format!("odometry d --map-out {map}")).expect(0);
+        let of = |name: &str| read(at.join(name), &ReadOptions::default()).unwrap().xyz();
+        let (wanted, found) = (of("map.ply"), of(map));
+        assert_eq!(found.len(), wanted.len());
+        let off = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|axis| (a[axis] - b[axis]).abs()).fold(0.0, f64::max);
+        assert!(found.iter().zip(&wanted).map(off).fold(0.0, f64::max) < 1e-6);
+    }
+
     // The file is what the frames say, and where the sensor was.
     let poses =
         read_poses(at.join("poses.txt"), &PoseOptions { format: Some(PoseFormat::Kitti), ..Default::default() });

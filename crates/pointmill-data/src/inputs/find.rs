@@ -4,14 +4,15 @@ use super::pattern;
 use crate::inputs::sort_naturally;
 use pointmill_io::Format;
 use pointmill_io::files::{entries_of, kind_of_file};
-use pointmill_io::{Detail, IoError};
+use pointmill_io::{Detail, IoError, TILES, find_tiles};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
 ///
 /// - a folder means the point-cloud files directly in it, found by their extensions, without hidden
-///   ones, and without `.txt` and `.csv`, which beside clouds are mostly notes, times and poses;
+///   ones, and without `.txt` and `.csv`, which beside clouds are mostly notes, times and poses. A
+///   folder with the list of a map in tiles means these tiles: see [`find_tiles`];
 /// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches,
 ///   whatever their extensions;
 /// - anything else means itself, whether it exists or not: a file that is missing fails when it is
@@ -57,6 +58,11 @@ const NOTES: [&str; 2] = [".txt", ".csv"];
 
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
     let (mut files, mut folders) = (Vec::new(), 0);
+    if let Some(tiles) = find_tiles(folder)? {
+        files.extend(tiles.into_iter().map(|tile| listed(tile, folder)));
+        sort(&mut files);
+        return Ok(files);
+    }
     for path in entries_of(folder).map_err(IoError::io(folder, "open"))? {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let name = path.to_string_lossy().to_ascii_lowercase();
@@ -100,6 +106,18 @@ fn sort(files: &mut [Result<PathBuf, IoError>]) {
         Ok(path) => path,
         Err(e) => e.path(),
     });
+}
+
+/// A tile that the list of a folder names.
+fn listed(tile: PathBuf, folder: &Path) -> Result<PathBuf, IoError> {
+    let missing = |found: &str| {
+        let wanted = format!("a file, as {} says", folder.join(TILES).display());
+        Err(IoError::MissingField(Detail::new(&tile, "tile", wanted, found)))
+    };
+    if fs::symlink_metadata(&tile).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return missing("none");
+    }
+    regular(tile.clone(), folder).unwrap_or_else(|| missing("a folder"))
 }
 
 /// The path, if it is a regular file, or a link to one in the folder; `None` for a folder. All else
@@ -170,6 +188,14 @@ mod tests {
         fs::write(root.join("ros/ros_0.db3"), "").unwrap();
         fs::write(root.join("ros/metadata.yaml"), "").unwrap();
         assert_eq!(find(&["ros"]).unwrap(), "ros/ros_0.db3");
+        // A map in tiles means those of its list.
+        fs::create_dir(root.join("map")).unwrap();
+        ["b.pcd", "notes.pcd"].iter().for_each(|name| fs::write(root.join("map").join(name), "").unwrap());
+        let list = "x_resolution: 20.0\ny_resolution: 20.0\nb.pcd: [0, 0]\na.pcd: [0, 20]\n";
+        fs::write(root.join("map").join(TILES), list).unwrap();
+        assert_eq!(find(&["map"]).unwrap(), "!map/a.pcd map/b.pcd");
+        let e = find_inputs(&[root.join("map")]).unwrap().remove(0).unwrap_err().to_string();
+        assert!(e.contains("a.pcd: tile: expected a file, as ") && e.ends_with("got none"), "{e}");
         assert_eq!(find(&["*.las"]).unwrap_err().class(), "MissingField");
         assert_eq!(find(&["a[.bin"]).unwrap_err().class(), "InvalidArgument");
         assert!(find_inputs::<&str>(&[]).unwrap().is_empty());

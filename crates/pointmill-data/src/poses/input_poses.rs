@@ -150,10 +150,7 @@ impl InputPoses {
             return Err(Self::refused(IoError::BadValue(Detail::new(path, "lines", wanted, told.to_string()))));
         }
         let (count, found) = (inputs.count, poses.poses.len());
-        let nothing = (!stamped && found > count).then(|| {
-            let wanted = format!("{count}, one for each input");
-            IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))
-        });
+        let nothing = (!stamped && found > count).then(|| Self::another_number(path, count, found));
         let known = Self { all_used: stamped && inputs.is_bag, ..Self::settled(path, poses, deskew, stamped) };
         Ok((known, nothing))
     }
@@ -219,6 +216,33 @@ impl InputPoses {
                 Ok(moved)
             }
         }
+    }
+
+    /// An input in the frame of the poses, with all of its columns: as [`InputPoses::moved`] in
+    /// `f64`. Normals and velocities turn by the pose of the sweep.
+    ///
+    /// # Errors
+    /// As [`InputPoses::moved`].
+    pub fn placed(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Scan, IoError> {
+        let moved = self.moved(index, name, scan, stamp)?;
+        let (pose, _) = self.at(index, scan, stamp)?;
+        Ok(scan.placed(moved, &pose, true))
+    }
+
+    /// Refuses poses that are not one for each of so many inputs, where numbers decide.
+    ///
+    /// # Errors
+    /// Another number of poses.
+    pub fn require_each(&self, inputs: usize) -> Result<(), DataError> {
+        if self.stamped || self.poses.poses.len() == inputs {
+            return Ok(());
+        }
+        Err(Self::refused(Self::another_number(&self.path, inputs, self.poses.poses.len())))
+    }
+
+    fn another_number(path: &Path, inputs: usize, found: usize) -> IoError {
+        let wanted = format!("{inputs}, one for each input");
+        IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))
     }
 
     /// What decides where an input is.

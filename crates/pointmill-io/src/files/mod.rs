@@ -5,6 +5,7 @@
 //! A lint refuses the functions of `std` everywhere else.
 #![allow(clippy::disallowed_methods)]
 
+mod folder;
 mod open;
 mod place;
 mod same;
@@ -14,6 +15,7 @@ mod whole;
 pub use crate::error::excerpt;
 pub use crate::feather::{Layout, read_table, write_table};
 pub use crate::npz::{ORIGIN, finite_origin, npz_has};
+pub(crate) use folder::new_folder;
 pub use open::{entries_of, is_own_folder, kind_of_file, open_at, open_in_folder, open_named, open_own};
 pub use place::{Destination, Place};
 pub(crate) use same::SameFile;

@@ -1,7 +1,9 @@
 //! Columns that LAS does not know, as extra bytes of points that are written.
 
 use super::extra;
+use crate::error::IoError;
 use crate::named_points::{Column, NamedPoints};
+use crate::parts::Parts;
 use crate::survey::Survey;
 use crate::values::whole_range;
 use pointmill_core::array::Dtype;
@@ -21,18 +23,18 @@ pub(super) struct ExtraColumn {
 impl ExtraColumn {
     /// A column as the file that was read described it, where that has every value; else in its own
     /// type.
-    pub(super) fn of(cloud: &NamedPoints<'_>, column: &Column<'_>, j: usize, survey: &Survey) -> Self {
-        let told = survey.described.iter().find(|told| told.column == cloud.fields[j].name);
+    pub(super) fn of(cloud: &dyn Parts, dtypes: &[Dtype], j: usize, survey: &Survey) -> Result<Self, IoError> {
+        let told = survey.described.iter().find(|told| told.column == cloud.fields()[j].name);
         let coded = told.and_then(|told| Some((extra::coding(&told.told)?, told)));
         if let Some(((dtype, scale, shift), told)) = coded {
             let extra = Self { column: j, dtype, scale, shift, told: told.told.clone() };
-            if (dtype == column.dtype && extra.is_plain()) || extra.holds_all(cloud, column) {
-                return extra;
+            if (dtype == dtypes[j] && extra.is_plain()) || extra.holds_all(cloud, dtypes)? {
+                return Ok(extra);
             }
         }
         let mut own = vec![0; extra::EACH];
-        own[2] = extra::number_of(column.dtype).unwrap_or(9); // f32
-        Self { column: j, dtype: column.dtype, scale: 1.0, shift: 0.0, told: own }
+        own[2] = extra::number_of(dtypes[j]).unwrap_or(9); // f32
+        Ok(Self { column: j, dtype: dtypes[j], scale: 1.0, shift: 0.0, told: own })
     }
 
     fn is_plain(&self) -> bool {
@@ -45,37 +47,46 @@ impl ExtraColumn {
         if whole_range(self.dtype).is_some() { steps.round() } else { steps }
     }
 
-    /// The value of a row in `f64`, if that is all of it.
-    fn value(&self, cloud: &NamedPoints<'_>, column: &Column<'_>, i: usize) -> Option<f64> {
-        let Some(wide) = column.wide else { return Some(f64::from(cloud.points.row(i)[self.column])) };
-        let v = wide.double(i);
-        (!wide.is_whole(i) || v as i128 == wide.whole(i)).then_some(v)
+    /// Whether every value comes back as it is.
+    fn holds_all(&self, cloud: &dyn Parts, dtypes: &[Dtype]) -> Result<bool, IoError> {
+        let mut holds = true;
+        cloud.each(&mut |_, part| {
+            let columns = part.as_columns(dtypes);
+            holds =
+                (0..part.points.len()).all(|i| value(part, &columns, i, self.column).is_some_and(|v| self.holds(v)));
+            Ok(holds)
+        })?;
+        Ok(holds)
     }
 
-    /// Whether every value comes back as it is.
-    fn holds_all(&self, cloud: &NamedPoints<'_>, column: &Column<'_>) -> bool {
-        (0..cloud.points.len()).all(|i| {
-            self.value(cloud, column, i).is_some_and(|v| {
-                let stored = self.stored(v);
-                let fits = match whole_range(self.dtype) {
-                    Some((least, most)) => (least as f64..=most as f64).contains(&stored),
-                    None => self.dtype == Dtype::F64 || f64::from(stored as f32) == stored,
-                };
-                fits && stored * self.scale + self.shift == v
-            })
-        })
+    /// Whether a value comes back as it is.
+    fn holds(&self, v: f64) -> bool {
+        let stored = self.stored(v);
+        let fits = match whole_range(self.dtype) {
+            Some((least, most)) => (least as f64..=most as f64).contains(&stored),
+            None => self.dtype == Dtype::F64 || f64::from(stored as f32) == stored,
+        };
+        fits && stored * self.scale + self.shift == v
     }
 
     /// Adds the bytes of a row.
-    pub(super) fn put(&self, cloud: &NamedPoints<'_>, column: &Column<'_>, i: usize, record: &mut Vec<u8>) {
-        if self.is_plain() && self.dtype == column.dtype {
-            return cloud.value(i, self.column, column, record);
+    pub(super) fn put(&self, part: &NamedPoints<'_>, columns: &[Column<'_>], i: usize, record: &mut Vec<u8>) {
+        let j = self.column;
+        if self.is_plain() && self.dtype == columns[j].dtype {
+            return part.value(i, j, &columns[j], record);
         }
-        let stored = self.stored(self.value(cloud, column, i).unwrap_or_default());
+        let stored = self.stored(value(part, columns, i, j).unwrap_or_default());
         match self.dtype {
             Dtype::F32 => record.extend((stored as f32).to_le_bytes()),
             Dtype::F64 => record.extend(stored.to_le_bytes()),
             whole => record.extend(&(stored as i128).to_le_bytes()[..whole.bytes()]),
         }
     }
+}
+
+/// The value of a column; `None` of a whole number that an `f64` does not hold.
+pub(super) fn value(part: &NamedPoints<'_>, columns: &[Column<'_>], i: usize, j: usize) -> Option<f64> {
+    let Some(wide) = columns[j].wide else { return Some(f64::from(part.points.row(i)[j])) };
+    let v = wide.double(i);
+    (!wide.is_whole(i) || v as i128 == wide.whole(i)).then_some(v)
 }

@@ -5,6 +5,7 @@ use crate::error::IoError;
 use crate::fault::bail;
 use crate::field::XYZ;
 use crate::named_points::NamedPoints;
+use crate::parts::Parts;
 use crate::survey::Grid;
 use std::path::Path;
 
@@ -14,27 +15,33 @@ const DECIMALS: std::ops::RangeInclusive<i32> = 3..=9;
 impl Grid {
     /// The grid that is known, if it has every coordinate of a cloud; else the coarsest decimal one
     /// that has; else the finest decimal one with the box of the cloud.
-    pub(super) fn of(cloud: &NamedPoints<'_>, path: &Path, known: Option<Self>) -> Result<Self, IoError> {
+    pub(super) fn of(cloud: &dyn Parts, path: &Path, known: Option<Self>) -> Result<Self, IoError> {
         let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for i in 0..cloud.points.len() {
-            for (axis, name) in XYZ.iter().enumerate() {
-                let v = coordinate(cloud, i, axis);
-                if !v.is_finite() {
-                    let wanted = "a finite number, since LAS has no other; leave the point out, or write .ply";
-                    bail!(path, InvalidArgument, "{name} of point {i}", wanted, v);
+        cloud.each(&mut |before, part| {
+            for i in 0..part.points.len() {
+                for (axis, name) in XYZ.iter().enumerate() {
+                    let v = coordinate(part, i, axis);
+                    if !v.is_finite() {
+                        let wanted = "a finite number, since LAS has no other; leave the point out, or write .ply";
+                        let i = before + i;
+                        bail!(path, InvalidArgument, "{name} of point {i}", wanted, v);
+                    }
+                    (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
                 }
-                (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
             }
-        }
-        if cloud.points.is_empty() {
+            Ok(true)
+        })?;
+        if cloud.points() == 0 {
             (min, max) = ([0.0; 3], [0.0; 3]);
         }
-        if let Some(known) = known.filter(|known| known.holds(cloud)) {
+        if let Some(known) = known
+            && known.holds_all(cloud)?
+        {
             return Ok(known);
         }
         let mut finest = None;
         for grid in DECIMALS.map_while(|decimals| Self::around(min, max, decimals)) {
-            if grid.holds(cloud) {
+            if grid.holds_all(cloud)? {
                 return Ok(grid);
             }
             finest = Some(grid);
@@ -72,6 +79,16 @@ impl Grid {
     /// The coordinate of a whole number, as readers have it.
     pub(super) fn at(&self, axis: usize, step: i32) -> f64 {
         f64::from(step) * self.scale[axis] + self.shift[axis]
+    }
+
+    /// As [`Grid::holds`], for all parts.
+    fn holds_all(&self, cloud: &dyn Parts) -> Result<bool, IoError> {
+        let mut holds = true;
+        cloud.each(&mut |_, part| {
+            holds = self.holds(part);
+            Ok(holds)
+        })?;
+        Ok(holds)
     }
 
     /// Whether all coordinates come back: as the same `f32` where the cloud has no others, else but

@@ -25,8 +25,8 @@ mod write;
 pub use laz::hush_decoder_panics;
 
 pub(crate) use grid::rounding;
-pub(crate) use survey::lost;
-pub(crate) use write::write_points;
+pub(crate) use survey::{lost, lost_when_moved};
+pub(crate) use write::{write_parts, write_points};
 
 /// Does nothing: without the feature `laz` there is no LAZ decoder.
 #[cfg(not(feature = "laz"))]

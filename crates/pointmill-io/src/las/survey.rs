@@ -32,17 +32,37 @@ pub(crate) fn lost(survey: &Survey, format: Format) -> Option<Warning> {
         if survey.encoding & OFFSET_TIME != 0 {
             parts.push("the time offset, which gps_time is relative to".into());
         }
-    } else if !survey.crs.is_empty() {
-        let name = survey.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
-        parts.push(format!("the coordinate reference system{name}"));
+    } else {
+        parts.extend(system(survey));
     }
+    all_parts(parts, survey, format == Format::Las)
+}
+
+/// The same of points that are moved to another frame.
+pub(crate) fn lost_when_moved(survey: &Survey, format: Format) -> Option<Warning> {
+    let mut parts: Vec<_> =
+        system(survey).map(|system| format!("{system} (points are in the frame of the poses)")).into_iter().collect();
+    if format == Format::Las && survey.grid.is_some() {
+        parts.push("scale and offset (those of the moved points are written)".into());
+    }
+    all_parts(parts, survey, false)
+}
+
+/// The coordinate reference system, where there is one.
+fn system(survey: &Survey) -> Option<String> {
+    let name = survey.crs_name().map(|name| format!(" {name}")).unwrap_or_default();
+    (!survey.crs.is_empty()).then(|| format!("the coordinate reference system{name}"))
+}
+
+/// With what no file keeps, and other records unless they are kept.
+fn all_parts(mut parts: Vec<String>, survey: &Survey, keeps_records: bool) -> Option<Warning> {
     if survey.format.is_some_and(has_waves) {
         parts.push("wave packets".into());
     }
     if survey.extra > 0 {
         parts.push(format!("extra bytes that no record describes ({} a point)", survey.extra));
     }
-    let kept = survey.kept.iter().filter(|_| format != Format::Las).map(OtherRecord::name);
+    let kept = survey.kept.iter().filter(|_| !keeps_records).map(OtherRecord::name);
     let others: Vec<_> = survey.others.iter().cloned().chain(kept).collect();
     if !others.is_empty() {
         let shown = others[..others.len().min(SHOWN)].join(", ");

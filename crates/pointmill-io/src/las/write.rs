@@ -1,7 +1,7 @@
 //! Writes LAS 1.1 to 1.4 and, with the feature `laz`, compressed LAS (LAZ).
 
 use super::extra;
-use super::extra_column::ExtraColumn;
+use super::extra_column::{ExtraColumn, value};
 use super::grid::coordinate;
 use super::header::{Header, MAGIC, NEWEST_WRITTEN, least_record, newest_format};
 use super::layout::{MAX_EXTRA, columns};
@@ -11,8 +11,9 @@ use crate::fault::{bail, fault};
 use crate::files::Place;
 use crate::files::write_to;
 use crate::format::Format;
-use crate::named_points::{Column, Long, NamedPoints};
+use crate::named_points::{Long, NamedPoints};
 use crate::names;
+use crate::parts::{Parts, dtypes, each_row};
 use crate::records::{Coding, Entry};
 use crate::survey::{Grid, Record, Survey};
 use crate::values::whole_range;
@@ -29,8 +30,8 @@ const WKT: u16 = 0b1_0000;
 
 /// The columns of a cloud in point records.
 struct Records<'a> {
-    cloud: &'a NamedPoints<'a>,
-    columns: Vec<Column<'a>>,
+    cloud: &'a dyn Parts,
+    dtypes: Vec<Dtype>,
     grid: Grid,
     format: u8,
     /// The fields of the format that the cloud has, by column.
@@ -45,6 +46,11 @@ struct Records<'a> {
 
 /// Writes the points; compressed if the name ends in `.laz`.
 pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    write_parts(to, cloud)
+}
+
+/// As [`write_points`], part by part.
+pub(crate) fn write_parts(to: Place<'_>, cloud: &dyn Parts) -> Result<(), IoError> {
     cloud.check(to.path)?;
     let compressed = to.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("laz"));
     let name = to.path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -54,15 +60,15 @@ pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(),
     if compressed && !cfg!(feature = "laz") {
         bail!(to.path, UnsupportedFormat, "format", "las, or a build with the feature `laz`", "laz");
     }
-    let survey = cloud.survey.as_deref().cloned().unwrap_or_default();
+    let survey = cloud.survey().cloned().unwrap_or_default();
     let records = Records::new(cloud, to.path, &survey, compressed)?;
-    let head = records.head(&survey, compressed);
+    let head = records.head(&survey, compressed)?;
     write_to(&to, |out| {
         out.write_all(&head)?;
         if compressed {
             records.pack(out)?;
         } else {
-            records.each(|record| out.write_all(record))?;
+            records.each(&mut |record| out.write_all(record))?;
         }
         let behind: Vec<_> = survey.kept.iter().filter(|record| record.is_extended).collect();
         if behind.is_empty() {
@@ -77,13 +83,15 @@ pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(),
 }
 
 impl<'a> Records<'a> {
-    fn new(cloud: &'a NamedPoints<'a>, path: &Path, survey: &Survey, compressed: bool) -> Result<Self, IoError> {
+    fn new(cloud: &'a dyn Parts, path: &Path, survey: &Survey, compressed: bool) -> Result<Self, IoError> {
         let grid = Grid::of(cloud, path, survey.grid)?;
         let fields = |format| columns(&Header { format, ..Header::default() });
         let is_known = |name: &str| [3, 8].into_iter().flat_map(fields).any(|entry| entry.name == name);
-        let (known, extra): (Vec<_>, Vec<_>) = (3..cloud.fields.len()).partition(|&j| is_known(&cloud.fields[j].name));
-        let columns = cloud.columns(Long::Always);
-        let extra: Vec<_> = extra.into_iter().map(|j| ExtraColumn::of(cloud, &columns[j], j, survey)).collect();
+        let (known, extra): (Vec<_>, Vec<_>) =
+            (3..cloud.fields().len()).partition(|&j| is_known(&cloud.fields()[j].name));
+        let dtypes = dtypes(cloud, Long::Always)?;
+        let extra =
+            extra.into_iter().map(|j| ExtraColumn::of(cloud, &dtypes, j, survey)).collect::<Result<Vec<_>, _>>()?;
         let more: usize = extra.iter().map(|extra| extra.dtype.bytes()).sum();
         let most = usize::from(u16::MAX) / extra::EACH;
         if compressed && more > MAX_EXTRA {
@@ -95,12 +103,12 @@ impl<'a> Records<'a> {
             bail!(path, LimitExceeded, "columns", wanted, (extra.len()));
         }
         let mut records =
-            Self { cloud, columns, grid, format: 0, known: vec![], extra, minor: NEWEST_WRITTEN, record: 0 };
+            Self { cloud, dtypes, grid, format: 0, known: vec![], extra, minor: NEWEST_WRITTEN, record: 0 };
         let mut reason = None;
         for format in survey.format.map(without_waves).into_iter().chain(FORMATS) {
             let mut fields = fields(format);
             let entry = |&j: &usize| {
-                let place = fields.iter().position(|entry| entry.name == cloud.fields[j].name)?;
+                let place = fields.iter().position(|entry| entry.name == cloud.fields()[j].name)?;
                 Some((j, fields.swap_remove(place)))
             };
             let Some(entries) = known.iter().map(entry).collect::<Option<Vec<_>>>() else { continue };
@@ -121,11 +129,15 @@ impl<'a> Records<'a> {
     /// Checks that the fields hold every value.
     fn check(&self, path: &Path) -> Result<(), IoError> {
         let mut record = vec![0; self.record];
-        for i in 0..self.cloud.points.len() {
-            for (j, entry) in &self.known {
-                let value = self.value(i, *j);
-                if !value.is_some_and(|v| put(entry, v, &mut record)) {
-                    let name = &entry.name;
+        self.cloud.each(&mut |before, part| {
+            let columns = part.as_columns(&self.dtypes);
+            for i in 0..part.points.len() {
+                for (j, entry) in &self.known {
+                    let value = value(part, &columns, i, *j);
+                    if value.is_some_and(|v| put(entry, v, &mut record)) {
+                        continue;
+                    }
+                    let (name, i) = (&entry.name, before + i);
                     let short = |v: f64| if f64::from(v as f32) == v { (v as f32).to_string() } else { v.to_string() };
                     let found = value.map_or_else(|| "a number that no f64 holds".into(), short);
                     let wanted = format!(
@@ -135,53 +147,45 @@ impl<'a> Records<'a> {
                     bail!(path, InvalidArgument, "`{name}` of point {i}", wanted, found);
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// The value of a column; `None` of a whole number that an `f64` does not hold.
-    fn value(&self, i: usize, j: usize) -> Option<f64> {
-        let Some(wide) = self.columns[j].wide else { return Some(f64::from(self.cloud.points.row(i)[j])) };
-        let v = wide.double(i);
-        (!wide.is_whole(i) || v as i128 == wide.whole(i)).then_some(v)
+            Ok(true)
+        })
     }
 
     /// Makes all records, one after the other.
-    fn each(&self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    fn each(&self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut record = Vec::with_capacity(self.record);
         let has = |name: &str| self.known.iter().any(|(_, entry)| entry.name == name);
         // A point of no known return is the only one of its pulse.
         let second = if self.format < 6 { 3 } else { 4 };
         let returns = u8::from(!has("return_number")) | (u8::from(!has("number_of_returns")) << second);
         let known = least_record(self.format).unwrap_or_default();
-        for i in 0..self.cloud.points.len() {
+        each_row(self.cloud, &self.dtypes, &mut |part, columns, i| {
             record.clear();
             record.resize(known, 0);
             for axis in 0..3 {
-                let step = self.step(i, axis);
+                let step = self.step(part, i, axis);
                 record[4 * axis..4 * axis + 4].copy_from_slice(&step.to_le_bytes());
             }
             record[14] = returns;
             for (j, entry) in &self.known {
-                put(entry, self.value(i, *j).unwrap_or_default(), &mut record);
+                put(entry, value(part, columns, i, *j).unwrap_or_default(), &mut record);
             }
             for extra in &self.extra {
-                extra.put(self.cloud, &self.columns[extra.column], i, &mut record);
+                extra.put(part, columns, i, &mut record);
             }
-            take(&record)?;
-        }
-        Ok(())
+            take(&record)
+        })
     }
 
     /// The whole number of a coordinate, which the grid has.
-    fn step(&self, i: usize, axis: usize) -> i32 {
-        self.grid.step(axis, coordinate(self.cloud, i, axis)).unwrap_or_default()
+    fn step(&self, part: &NamedPoints<'_>, i: usize, axis: usize) -> i32 {
+        self.grid.step(axis, coordinate(part, i, axis)).unwrap_or_default()
     }
 
     /// The version of the file that was read, if it has room for what is written, else the newest.
     fn minor_for(&self, survey: &Survey) -> u8 {
         let has_extended = survey.kept.iter().any(|record| record.is_extended);
-        let few = u32::try_from(self.cloud.points.len()).is_ok();
+        let few = u32::try_from(self.cloud.points()).is_ok();
         match survey.minor {
             minor @ 1..4 if few && !has_extended && self.format <= newest_format(minor) => minor,
             _ => NEWEST_WRITTEN,
@@ -189,7 +193,7 @@ impl<'a> Records<'a> {
     }
 
     /// All before the points.
-    fn head(&self, survey: &Survey, compressed: bool) -> Vec<u8> {
+    fn head(&self, survey: &Survey, compressed: bool) -> Result<Vec<u8>, IoError> {
         let mut records: Vec<_> = survey.crs.iter().map(|crs| vlr((CRS, crs.id), &crs.data)).collect();
         let others = survey.kept.iter().filter(|record| !record.is_extended);
         records.extend(others.map(|of| described((&of.user, of.id), &of.description, &of.data)));
@@ -212,8 +216,8 @@ impl<'a> Records<'a> {
             2..4 => survey.encoding & ENCODING,
             _ => (survey.encoding & ENCODING & !WKT) | if self.format >= 6 || is_wkt { WKT } else { 0 },
         };
-        let (n, [min, max]) = (self.cloud.points.len(), self.bounds());
-        let returns = self.returns();
+        let ([min, max], returns) = self.counted()?;
+        let n = self.cloud.points();
         let size = Header::size(self.minor);
         let mut head = vec![0; size];
         let mut set = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
@@ -246,40 +250,35 @@ impl<'a> Records<'a> {
             (0..15).for_each(|i| set(255 + 8 * i, &returns[i].to_le_bytes()));
         }
         head.extend(records.concat());
-        head
+        Ok(head)
     }
 
-    /// The box of the coordinates as they are read.
-    fn bounds(&self) -> [[f64; 3]; 2] {
-        if self.cloud.points.is_empty() {
-            return [[0.0; 3]; 2];
-        }
-        let (mut min, mut max) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for i in 0..self.cloud.points.len() {
-            for axis in 0..3 {
-                let v = self.grid.at(axis, self.step(i, axis));
-                (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
-            }
-        }
-        [min, max]
-    }
-
-    /// The number of points of each return, from the first on.
-    fn returns(&self) -> [u64; 15] {
-        let mut counts = [0; 15];
+    /// The box of the coordinates as they are read, and the number of points of each return, from
+    /// the first on.
+    fn counted(&self) -> Result<([[f64; 3]; 2], [u64; 15]), IoError> {
+        let (mut min, mut max, mut counts) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3], [0; 15]);
         let column = self.known.iter().find(|(_, entry)| entry.name == "return_number").map(|(j, _)| *j);
-        for i in 0..self.cloud.points.len() {
-            let number = column.map_or(Some(1.0), |j| self.value(i, j)).unwrap_or_default() as usize;
-            if let Some(count) = number.checked_sub(1).and_then(|i| counts.get_mut(i)) {
-                *count += 1;
+        self.cloud.each(&mut |_, part| {
+            let columns = part.as_columns(&self.dtypes);
+            for i in 0..part.points.len() {
+                for axis in 0..3 {
+                    let v = self.grid.at(axis, self.step(part, i, axis));
+                    (min[axis], max[axis]) = (min[axis].min(v), max[axis].max(v));
+                }
+                let number = column.map_or(Some(1.0), |j| value(part, &columns, i, j)).unwrap_or_default() as usize;
+                if let Some(count) = number.checked_sub(1).and_then(|i| counts.get_mut(i)) {
+                    *count += 1;
+                }
             }
-        }
-        counts
+            Ok(true)
+        })?;
+        let bounds = if self.cloud.points() == 0 { [[0.0; 3]; 2] } else { [min, max] };
+        Ok((bounds, counts))
     }
 
     /// What the columns are that LAS does not know.
     fn extra_bytes(&self) -> Vec<u8> {
-        let names = names::written(&self.cloud.fields, Format::Las);
+        let names = names::written(self.cloud.fields(), Format::Las);
         let mut told = vec![0; extra::EACH * self.extra.len()];
         for (to, extra) in told.chunks_exact_mut(extra::EACH).zip(&self.extra) {
             let name = &names[extra.column];
@@ -299,7 +298,7 @@ impl<'a> Records<'a> {
     #[cfg(feature = "laz")]
     fn pack(&self, out: &mut BufWriter<File>) -> io::Result<()> {
         let mut packer = laz::LasZipCompressor::new(out, self.packing()).map_err(io::Error::other)?;
-        self.each(|record| packer.compress_one(record))?;
+        self.each(&mut |record| packer.compress_one(record))?;
         packer.done()
     }
 

@@ -8,6 +8,7 @@ mod header;
 mod lzf;
 mod write;
 
+pub(crate) use write::write_parts;
 pub use write::write_pcd;
 
 use crate::error::IoError;

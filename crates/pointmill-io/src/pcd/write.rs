@@ -6,6 +6,7 @@ use crate::files::write_to;
 use crate::format::Format;
 use crate::named_points::{Long, NamedPoints};
 use crate::names;
+use crate::parts::{Parts, dtypes, write_rows};
 use pointmill_core::array::Dtype;
 use std::io::Write as _;
 
@@ -30,23 +31,27 @@ use std::io::Write as _;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_pcd(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
-    let path = to.path();
-    cloud.check(path)?;
-    let (n, columns) = (cloud.points.len(), cloud.columns(Long::WhereNeeded));
-    let names = names::written(&cloud.fields, Format::Pcd);
+    write_parts(&to, cloud)
+}
+
+/// Writes points part by part.
+pub(crate) fn write_parts(to: &impl Destination, cloud: &dyn Parts) -> Result<(), IoError> {
+    cloud.check(to.path())?;
+    let (n, columns) = (cloud.points(), dtypes(cloud, Long::WhereNeeded)?);
+    let names = names::written(cloud.fields(), Format::Pcd);
     let each = |tell: &dyn Fn(usize) -> String| (0..columns.len()).map(tell).collect::<Vec<_>>().join(" ");
     let remark = cloud.remark().map_or_else(String::new, |remark| format!("# {remark}\n"));
     let header = format!(
         "# .PCD v0.7 - Point Cloud Data file format\n{remark}VERSION 0.7\nFIELDS {}\nSIZE {}\nTYPE {}\nCOUNT {}\n\
          WIDTH {n}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {n}\nDATA binary\n",
         names.join(" "),
-        each(&|j| columns[j].dtype.bytes().to_string()),
-        each(&|j| type_letter(columns[j].dtype).into()),
+        each(&|j| columns[j].bytes().to_string()),
+        each(&|j| type_letter(columns[j]).into()),
         each(&|_| "1".into()),
     );
-    write_to(&to, |out| {
+    write_to(to, |out| {
         out.write_all(header.as_bytes())?;
-        cloud.write_rows(out, &columns)
+        write_rows(cloud, &columns, out)
     })
 }
 

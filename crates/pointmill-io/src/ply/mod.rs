@@ -7,6 +7,7 @@
 mod header;
 mod write;
 
+pub(crate) use write::write_parts;
 pub use write::write_ply;
 
 use crate::error::{IoError, POINTS_BEFORE, excerpt};

@@ -6,6 +6,7 @@ use crate::files::write_to;
 use crate::format::Format;
 use crate::named_points::{Long, NamedPoints};
 use crate::names;
+use crate::parts::{Parts, dtypes, write_rows};
 use pointmill_core::array::Dtype;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -37,19 +38,23 @@ use std::io::Write as _;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_ply(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
-    let path = to.path();
-    cloud.check(path)?;
-    let (columns, names) = (cloud.columns(Long::Never), names::written(&cloud.fields, Format::Ply));
+    write_parts(&to, cloud)
+}
+
+/// Writes points part by part.
+pub(crate) fn write_parts(to: &impl Destination, cloud: &dyn Parts) -> Result<(), IoError> {
+    cloud.check(to.path())?;
+    let (columns, names) = (dtypes(cloud, Long::Never)?, names::written(cloud.fields(), Format::Ply));
     let remark = cloud.remark().map_or_else(String::new, |remark| format!("comment {remark}\n"));
-    let n = cloud.points.len();
+    let n = cloud.points();
     let mut header = format!("ply\nformat binary_little_endian 1.0\n{remark}element vertex {n}\n");
     for (name, column) in names.iter().zip(&columns) {
-        let _ = writeln!(header, "property {} {name}", type_name(column.dtype)); // A string takes everything.
+        let _ = writeln!(header, "property {} {name}", type_name(*column)); // A string takes everything.
     }
     header += "end_header\n";
-    write_to(&to, |out| {
+    write_to(to, |out| {
         out.write_all(header.as_bytes())?;
-        cloud.write_rows(out, &columns)
+        write_rows(cloud, &columns, out)
     })
 }
 

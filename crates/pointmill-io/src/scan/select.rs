@@ -57,7 +57,7 @@ impl Scan {
     }
 
     /// The error for memory that is refused.
-    fn refused<E>(&self, rows: usize) -> impl Fn(E) -> IoError {
+    pub(crate) fn refused<E>(&self, rows: usize) -> impl Fn(E) -> IoError {
         refused(Path::new("points"), rows, self.cloud.columns())
     }
 
