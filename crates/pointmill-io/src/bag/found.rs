@@ -4,6 +4,7 @@ use super::cloud::PointCloud2;
 use super::file::MessageIndexEntry;
 use super::held::cost;
 use super::kind::{CLOUDS, Kind};
+use super::tf;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
 use crate::fault::{At, bail, fault};
@@ -28,16 +29,26 @@ pub struct Topic {
     pub first_ns: u64,
     /// When its last message was recorded.
     pub last_ns: u64,
-    /// The messages of a topic of clouds, in the order of their times.
+    /// The messages of a topic of clouds or of static transforms, in the order of their times.
     pub(super) messages: Vec<MessageIndexEntry>,
 }
 
 impl Topic {
     /// How its clouds lie in their bytes; `None` for a topic of something else.
     pub fn cloud_encoding(&self) -> Option<Encoding> {
+        self.encoding().filter(|_| self.is_cloud())
+    }
+
+    /// How its static transforms lie in their bytes; `None` for a topic of something else.
+    pub(super) fn tf_encoding(&self) -> Option<Encoding> {
+        self.encoding().filter(|_| tf::is_static(&self.name, &self.schema_name))
+    }
+
+    /// How its messages lie in their bytes, if that is known.
+    fn encoding(&self) -> Option<Encoding> {
         match &*self.message_encoding {
-            "cdr" if self.is_cloud() => Some(Encoding::Cdr),
-            "ros1" if self.is_cloud() => Some(Encoding::Ros1),
+            "cdr" => Some(Encoding::Cdr),
+            "ros1" => Some(Encoding::Ros1),
             _ => None,
         }
     }
@@ -191,7 +202,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// Counts a message, and keeps the place of a cloud.
+    /// Counts a message, and keeps its place if it will be read.
     pub(super) fn saw(&mut self, place: MessageIndexEntry) -> Result<(), IoError> {
         let Some(&topic) = self.channels.get(&place.channel) else {
             let near = place.chunk.max(place.at * u64::from(place.chunk == 0));
@@ -200,7 +211,7 @@ impl<'a> Found<'a> {
         *self.counts.entry(place.channel).or_default() += 1;
         let topic = &mut self.topics[topic];
         topic.saw(place.log_time_ns);
-        if topic.cloud_encoding().is_some() {
+        if topic.cloud_encoding().or(topic.tf_encoding()).is_some() {
             self.places += 1;
             // Vectors double.
             let bytes = 2 * self.places * size_of::<MessageIndexEntry>() as u64;

@@ -2,11 +2,13 @@
 
 use super::cloud::{PointCloud2, PointField};
 use super::found::Topic;
+use super::frames::StaticFrames;
 use super::held::Held;
 use super::index::Index;
 use super::kind::CLOUDS;
 use super::message::message;
 use super::no_clouds::no_clouds;
+use super::tf;
 use crate::error::{Detail, IoError};
 use crate::fault::{bail, fault};
 use crate::files::SameFile;
@@ -263,7 +265,7 @@ impl Bag {
     /// `drive.mcap#000012`.
     pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
         let name = self.cloud_name(number);
-        let bytes = self.message(topic, number, true)?;
+        let bytes = self.message(topic, number, u64::MAX, true)?;
         let cloud = topic.read(&bytes, &name)?;
         let mut scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let points = scan.cloud.len() as u64;
@@ -288,7 +290,7 @@ impl Bag {
             return Ok(None);
         }
         let name = self.cloud_name(0);
-        let bytes = self.message(topic, 0, false)?;
+        let bytes = self.message(topic, 0, u64::MAX, false)?;
         let cloud = topic.read(&bytes, &name)?;
         let scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let (times, warnings) = (scan.times(), scan.warnings);
@@ -296,9 +298,27 @@ impl Bag {
         Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times, warnings }))
     }
 
-    /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read
-    /// so.
-    fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<Vec<u8>, IoError> {
+    /// The frames that the messages of `/tf_static` tell, of all topics of that name.
+    ///
+    /// # Errors
+    /// A message that cannot be read or has more than 1 MiB; a transform that is none: numbers that are
+    /// not finite, a quaternion of another length than 1; as [`StaticFrames::add`].
+    pub fn static_frames(&self) -> Result<StaticFrames, IoError> {
+        let mut frames = StaticFrames::new(&self.path);
+        for topic in self.topics() {
+            let Some(encoding) = topic.tf_encoding() else { continue };
+            for number in 0..topic.messages.len() {
+                let bytes = self.message(topic, number, tf::MOST, true)?;
+                let name = PathBuf::from(format!("{} of {}", self.cloud_name(number).display(), topic.name));
+                tf::read(&bytes, encoding, &name, &mut frames)?;
+            }
+        }
+        Ok(frames)
+    }
+
+    /// The bytes of a message, at most so many. If `is_last`, its chunk goes once all messages of the topic
+    /// in it were read so.
+    fn message(&self, topic: &Topic, number: usize, most: u64, is_last: bool) -> Result<Vec<u8>, IoError> {
         let Some(place) = topic.messages.get(number) else {
             let wanted = format!("a number below {} of `{}`", topic.messages.len(), topic.name);
             bail!(self.path, InvalidArgument, "cloud", wanted, number);
@@ -314,10 +334,11 @@ impl Bag {
                 place,
                 &self.limits,
                 held,
+                most,
                 is_last,
             ),
             Origin::Reader(reader) => {
-                message(self.index.container, &self.path, &mut **reader, place, &self.limits, held, is_last)
+                message(self.index.container, &self.path, &mut **reader, place, &self.limits, held, most, is_last)
             }
         }
     }
