@@ -2,8 +2,8 @@
 
 use super::cloud::PointCloud2;
 use super::file::MessageIndexEntry;
-use super::held::cost;
 use super::kind::{CLOUDS, Kind};
+use super::passes::Chunks;
 use super::tf;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
@@ -81,8 +81,6 @@ const MOST_TOPICS: usize = 4096;
 /// What a walk has found so far.
 pub(super) struct Found<'a> {
     path: &'a Path,
-    /// Bytes of the file.
-    length: u64,
     pub(super) limits: &'a Limits,
     /// Which topic a channel has.
     channels: BTreeMap<u16, usize>,
@@ -95,8 +93,7 @@ pub(super) struct Found<'a> {
     pub(super) places: u64,
     /// Bytes that the chunks so far unpack to.
     unpacked: u64,
-    /// For each chunk its bytes, unpacked and in the file.
-    sizes: BTreeMap<u64, [u64; 2]>,
+    pub(super) chunks: Chunks,
     /// Whether what is not whole is left out.
     pub(super) salvage: bool,
     /// The first that was left out.
@@ -108,7 +105,6 @@ impl<'a> Found<'a> {
     pub(super) const fn new(path: &'a Path, length: u64, limits: &'a Limits, salvage: bool) -> Self {
         Self {
             path,
-            length,
             limits,
             channels: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -116,7 +112,7 @@ impl<'a> Found<'a> {
             names: BTreeMap::new(),
             places: 0,
             unpacked: 0,
-            sizes: BTreeMap::new(),
+            chunks: Chunks { length, sizes: BTreeMap::new() },
             salvage,
             damage: None,
         }
@@ -124,31 +120,27 @@ impl<'a> Found<'a> {
 
     /// A place in the file, for errors.
     fn at(&self, at: u64) -> At<'a> {
-        At { path: self.path, offset: Some(at.min(self.length)) }
+        At { path: self.path, offset: Some(at.min(self.chunks.length)) }
     }
 
     /// Counts what a chunk unpacks to. One that alone is too large is refused when it is read.
-    pub(super) fn count(&mut self, at: u64, [size, packed]: [u64; 2]) -> Result<(), IoError> {
-        if size <= self.limits.most_unpacked(self.length) {
+    pub(super) fn count(&mut self, chunk: u64, [size, packed]: [u64; 2]) -> Result<(), IoError> {
+        if size <= self.limits.most_unpacked(self.chunks.length) {
             self.unpacked = self.unpacked.saturating_add(size);
-            self.check_unpacked(at, "chunks unpacked", self.unpacked)?;
-            self.sizes.insert(at, [size, packed]);
+            let (at, length) = (self.at(chunk), self.chunks.length);
+            self.limits.check_unpacked(&at, "chunks unpacked", self.unpacked, length)?;
+            self.chunks.sizes.insert(chunk, [size, packed]);
         }
         Ok(())
     }
 
-    fn check_unpacked(&self, at: u64, field: &str, bytes: u64) -> Result<(), IoError> {
-        self.limits.check_unpacked(&self.at(at), field, bytes, self.length)
-    }
-
-    /// Checks what reading clouds in this order unpacks, chunks that are let go in between again.
+    /// Checks what reading messages in this order unpacks, chunks that are let go in between again.
     pub(super) fn check_pass<'p>(
         &self,
         field: &str,
         places: impl Iterator<Item = &'p MessageIndexEntry>,
     ) -> Result<(), IoError> {
-        let bytes = cost(places, &self.sizes, self.limits.max_memory);
-        self.check_unpacked(0, &format!("chunks unpacked for the {field}"), bytes)
+        self.chunks.check_pass(self.path, self.limits, field, places, true)
     }
 
     /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the

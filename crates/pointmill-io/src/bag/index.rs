@@ -3,6 +3,7 @@
 use super::container::Container;
 use super::file::{File, MessageIndexEntry};
 use super::found::{Found, Topic};
+use super::passes::Chunks;
 use super::sqlite;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
 use crate::fault::fault;
@@ -16,6 +17,7 @@ use std::path::Path;
 pub(super) struct Index {
     pub(super) container: Container,
     pub(super) topics: Vec<Topic>,
+    pub(super) chunks: Chunks,
     /// What is missing of a file that was cut.
     pub(super) cut: Option<Box<Detail>>,
     /// What a salvage found first that is not as it should be.
@@ -73,7 +75,7 @@ impl Index {
                 topic.messages.iter(),
             )?;
         }
-        Ok(Self { container, topics: found.topics, cut, damage: found.damage })
+        Ok(Self { container, topics: found.topics, chunks: found.chunks, cut, damage: found.damage })
     }
 }
 

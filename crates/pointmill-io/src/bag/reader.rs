@@ -1,6 +1,7 @@
 //! A bag: its topics, and its clouds one at a time.
 
 use super::cloud::{PointCloud2, PointField};
+use super::file::MessageIndexEntry;
 use super::found::Topic;
 use super::frames::StaticFrames;
 use super::held::Held;
@@ -132,6 +133,9 @@ pub enum TimeOrigin {
 pointmill_core::names!(TimeOrigin { Stamp = "stamp", Epoch = "epoch" });
 
 impl TimeOrigin {
+    /// Seconds from a stamp beyond which times of points that count from 1970 are of a clock of their own.
+    pub const FARTHEST: f64 = 2.0;
+
     /// What the times of a cloud are counted from: times that start in 2001 or later count
     /// from 1970.
     pub fn of(times: &Times) -> Self {
@@ -195,6 +199,20 @@ impl Bag {
     fn of(path: &Path, index: Index, limits: &Limits, origin: Origin) -> Self {
         let data = Mutex::new(Data { origin, held: Held::new(limits.max_memory) });
         Self { path: path.into(), index, limits: limits.clone(), data }
+    }
+
+    /// How much a read may take.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Checks what reading messages of several topics in this order unpacks.
+    pub(super) fn check_pass<'p>(
+        &self,
+        field: &str,
+        places: impl Iterator<Item = &'p MessageIndexEntry>,
+    ) -> Result<(), IoError> {
+        self.index.chunks.check_pass(&self.path, &self.limits, field, places, false)
     }
 
     /// The file, or the name that it was given.
@@ -264,10 +282,15 @@ impl Bag {
     /// and [`PointCloud2::scan`]. Errors of the message name the file and the number:
     /// `drive.mcap#000012`.
     pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
-        let name = self.cloud_name(number);
-        let bytes = self.message(topic, number, u64::MAX, true)?;
-        let cloud = topic.read(&bytes, &name)?;
-        let mut scan = cloud.scan_of(&name, &self.limits, self.format())?;
+        self.cloud_of(topic, number, &self.cloud_name(number), true)
+    }
+
+    /// The same under a name for errors. If `is_last`, its chunk goes once all clouds of the topic in it
+    /// were read so.
+    pub(super) fn cloud_of(&self, topic: &Topic, number: usize, name: &Path, is_last: bool) -> Result<Cloud, IoError> {
+        let bytes = self.message(topic, number, u64::MAX, is_last)?;
+        let cloud = topic.read(&bytes, name)?;
+        let mut scan = cloud.scan_of(name, &self.limits, self.format())?;
         let points = scan.cloud.len() as u64;
         scan.warnings.extend(self.damage().map(|_| Warning::Salvaged { points, declared: None }));
         let (stamp_ns, log_time_ns) = (cloud.stamp_ns, topic.messages[number].log_time_ns);
@@ -318,7 +341,7 @@ impl Bag {
 
     /// The bytes of a message, at most so many. If `is_last`, its chunk goes once all messages of the topic
     /// in it were read so.
-    fn message(&self, topic: &Topic, number: usize, most: u64, is_last: bool) -> Result<Vec<u8>, IoError> {
+    pub(super) fn message(&self, topic: &Topic, number: usize, most: u64, is_last: bool) -> Result<Vec<u8>, IoError> {
         let Some(place) = topic.messages.get(number) else {
             let wanted = format!("a number below {} of `{}`", topic.messages.len(), topic.name);
             bail!(self.path, InvalidArgument, "cloud", wanted, number);

@@ -28,7 +28,7 @@ pub(crate) const SQLITE: &[&[u8]] = &[sqlite::NAME];
 
 /// Reads the only cloud of a bag.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
-    let Index { container, topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
+    let Index { container, topics, cut, damage, .. } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
