@@ -22,15 +22,14 @@ pub(super) fn clouds_of_file(path: PathBuf, options: &ReadOptions) -> Result<Vec
 /// The same of a file and of the bag in it, if it is one that can be opened.
 pub(super) fn clouds(file: Source, bag: Option<Bag>, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
     let Some(bag) = bag else { return Ok(vec![file]) };
-    if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
+    if options.topics.is_empty() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
         return Ok(vec![file]);
     }
-    let wanted = bag.cloud_topic(options.topic.as_deref())?;
-    let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
-    let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
-    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
-    let mut sources: Vec<_> = (0..count).map(cloud).collect();
-    if bag.cut().is_some() || count == 0 {
+    let sweeps = Arc::new(bag.sweeps(&options.topics, options.extrinsics.as_ref())?);
+    let bag = Arc::new(bag);
+    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), sweeps: sweeps.clone(), number, is_told: false });
+    let mut sources: Vec<_> = (0..sweeps.len()).map(cloud).collect();
+    if bag.cut().is_some() || sweeps.is_empty() {
         sources.push(file);
     }
     Ok(sources)
@@ -42,14 +41,13 @@ pub(super) fn cloud_of_bag(arg: &Path, options: &ReadOptions) -> Option<Result<S
     let (path, number) = bag_and_number(arg)?;
     let find = || {
         let bag = open_bag(&path, options)?;
-        let wanted = bag.cloud_topic(options.topic.as_deref())?;
-        let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count);
-        if number as u64 >= count {
-            let expected = format!("a number below {count}, the clouds of {}", wanted.name);
+        let sweeps = bag.sweeps(&options.topics, options.extrinsics.as_ref())?;
+        if number >= sweeps.len() {
+            let topic = &bag.topics()[sweeps.topics()[0]].name;
+            let expected = format!("a number below {}, the clouds of {topic}", sweeps.len());
             return Err(IoError::InvalidArgument(Detail::new(arg, "cloud", expected, number.to_string())));
         }
-        let topic = topic.expect("a topic of the bag");
-        Ok(Source::Cloud(BagCloud { bag: Arc::new(bag), topic, number }))
+        Ok(Source::Cloud(BagCloud { bag: Arc::new(bag), sweeps: Arc::new(sweeps), number, is_told: false }))
     };
     Some(find())
 }

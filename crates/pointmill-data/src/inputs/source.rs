@@ -1,7 +1,7 @@
 //! One input: a file, the standard input, a cloud of a bag, or a sweep of the built-in drive.
 
 use crate::poses::log_stamp_ns;
-use pointmill_io::bag::Bag;
+use pointmill_io::bag::{Bag, Sweeps};
 use pointmill_io::{Format, IoError, Scan};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,10 +42,12 @@ pub(super) type Opened = Result<(Stamped, f64), IoError>;
 pub struct BagCloud {
     /// The bag, which is open.
     pub bag: Arc<Bag>,
-    /// The place of its topic.
-    pub(super) topic: usize,
-    /// Its number in the topic.
+    /// The sweeps of the bag.
+    pub(super) sweeps: Arc<Sweeps>,
+    /// Its number among them.
     pub(super) number: usize,
+    /// Whether how topics were joined is told with it.
+    pub(super) is_told: bool,
 }
 
 impl BagCloud {
