@@ -7,7 +7,7 @@ use crate::interrupt::Effort;
 use crate::keywords::Keyword;
 use crate::pickle::{self, Reduced, field};
 use pointmill_data::find_inputs;
-use pointmill_io::bag::{Bag, Extrinsics, Sweeps};
+use pointmill_io::bag::{Bag, Extrinsics, Sweeps, files_of_folder};
 use pointmill_io::{Detail, Format, IoError, Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -132,13 +132,14 @@ impl BagIterator {
 
 fn open(py: Python<'_>, path: &Path) -> PyResult<Bag> {
     detached(py, || {
-        let found = if path.is_dir() { one_bag(path)? } else { path.to_path_buf() };
+        let is_whole = !path.is_dir() || files_of_folder(path)?.is_some();
+        let found = if is_whole { path.to_path_buf() } else { one_bag(path)? };
         Bag::open(found, &Limits::default())
     })
     .map_err(file)
 }
 
-/// The bag of a folder that has one, as rosbag2 writes it.
+/// The bag of a folder that has one and no `metadata.yaml`.
 fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
     let mut found = find_inputs(&[folder])?.into_iter().collect::<Result<Vec<_>, _>>()?;
     found.retain(|path| Format::from_name(path).is_some_and(Format::is_bag));
@@ -156,7 +157,7 @@ fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
 /// Parameters
 /// ----------
 /// path : str or path
-///     The bag, or the folder of a rosbag2 recording in MCAP.
+///     The bag, or the folder of a rosbag2 recording: of one with ``metadata.yaml`` all files that it lists, as one bag.
 /// topic : str or list of str, optional
 ///     The topic of the clouds; by default the only one of clouds. Of several, each cloud of the first is joined with the cloud of each other one that is nearest in time, within half a period. The static transforms of the bag move them to ``base_link``, or else to the frame of the first one. The column ``sensor`` counts topics from 0, and ``time_s`` has the seconds of points after the stamp of the sweep. ``warnings`` of the first sweep say what was joined.
 /// local_origin : {"auto", "none"} or 3 floats

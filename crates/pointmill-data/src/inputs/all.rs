@@ -6,7 +6,7 @@ use super::arguments::{
 };
 use super::frames::Frames;
 use super::in_time;
-use super::source::{BagCloud, Opened, Source, Stamped, again};
+use super::source::{BagCloud, Opened, Source, Stamped};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
@@ -276,7 +276,7 @@ impl Inputs {
                 let scan = if let Some(area) = self.options.area { scan.within(area) } else { scan };
                 return Ok((scan.about(origin), Some(cloud.stamp_ns)));
             }
-            Source::Nothing(e) => return Err(again(e)),
+            Source::Nothing(e) => return Err(e.again()),
             Source::Sweep(i) => Scan::from(self.drive().sweep(*i)).about(origin),
             Source::Street => unreachable!("the street is no cloud"),
         };

@@ -140,17 +140,6 @@ pub fn shown(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
-/// A copy of the error.
-pub fn again(e: &IoError) -> IoError {
-    match e {
-        IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
-        IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
-        IoError::UnsupportedFormat(detail) => IoError::UnsupportedFormat(detail.clone()),
-        IoError::InvalidArgument(detail) => IoError::InvalidArgument(detail.clone()),
-        other => IoError::io(other.path(), "find")(std::io::Error::other(other.to_string())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::stem;

@@ -66,6 +66,25 @@ impl Topic {
         kind.read(bytes, encoding, path)
     }
 
+    /// Adds the topic of the file with a number to those of the files before it.
+    pub(super) fn join(mut self, part: u16, topics: &mut BTreeMap<[String; 3], Self>) {
+        self.messages.iter_mut().for_each(|place| place.part = part);
+        let key = [&self.name, &self.schema_name, &self.message_encoding].map(Clone::clone);
+        let Some(known) = topics.get_mut(&key) else {
+            topics.insert(key, self);
+            return;
+        };
+        if self.count > 0 {
+            let (first, last) = (self.first_ns, self.last_ns);
+            (known.first_ns, known.last_ns) = match known.count {
+                0 => (first, last),
+                _ => (known.first_ns.min(first), known.last_ns.max(last)),
+            };
+        }
+        known.count += self.count;
+        known.messages.append(&mut self.messages);
+    }
+
     fn saw(&mut self, time: u64) {
         (self.first_ns, self.last_ns) = match self.count {
             0 => (time, time),
@@ -76,7 +95,7 @@ impl Topic {
 }
 
 /// The most topics of a bag, each with up to three names of 1 KiB.
-const MOST_TOPICS: usize = 4096;
+pub(super) const MOST_TOPICS: usize = 4096;
 
 /// What a walk has found so far.
 pub(super) struct Found<'a> {
@@ -129,7 +148,7 @@ impl<'a> Found<'a> {
             self.unpacked = self.unpacked.saturating_add(size);
             let (at, length) = (self.at(chunk), self.chunks.length);
             self.limits.check_unpacked(&at, "chunks unpacked", self.unpacked, length)?;
-            self.chunks.sizes.insert(chunk, [size, packed]);
+            self.chunks.sizes.insert((0, chunk), [size, packed]);
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ pub(super) fn message(
     if place.chunk == 0 {
         return container.message(&mut file, place, most);
     }
-    let chunk = match held.get(place.chunk) {
+    let chunk = match held.get(place.of_chunk()) {
         Some(chunk) => chunk,
         None => {
             let [size, packed] = container.sizes(&mut file, place.chunk)?;
@@ -38,7 +38,7 @@ pub(super) fn message(
         }
     };
     if is_last {
-        held.read(place.chunk);
+        held.read(place.of_chunk());
     }
     let at = usize::try_from(place.at).unwrap_or(usize::MAX);
     let Some(body) = container.message_in(path, place, &chunk, at)? else {

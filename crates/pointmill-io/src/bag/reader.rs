@@ -1,24 +1,28 @@
 //! A bag: its topics, and its clouds one at a time.
 
 use super::cloud::{PointCloud2, PointField};
+use super::container::Container;
 use super::file::MessageIndexEntry;
-use super::found::Topic;
+use super::found::{MOST_TOPICS, Topic};
 use super::frames::StaticFrames;
 use super::held::Held;
 use super::index::Index;
 use super::kind::CLOUDS;
 use super::message::message;
+use super::metadata::files_of_folder;
 use super::no_clouds::no_clouds;
+use super::passes::Chunks;
 use super::tf;
 use crate::error::{Detail, IoError};
 use crate::fault::{bail, fault};
-use crate::files::SameFile;
+use crate::files::{Place, SameFile};
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::ReadSeek;
 use crate::times::Times;
 use crate::warning::Warning;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -54,7 +58,7 @@ impl PointCloud2<'_> {
 /// # Limits
 /// [`Limits`] hold for each cloud. All chunks together may unpack to 16 MiB or 64 times the file, whichever is more, or to
 /// [`Limits::max_decoded_bytes`]; so may what a pass over the clouds of a topic unpacks, chunks that it needs again included. A bag has at most 4096
-/// topics. It holds 32 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB
+/// topics. It holds 40 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB
 /// of them, or one. A file is open while it is read from, so that any number of bags may be held.
 ///
 /// ```
@@ -68,14 +72,28 @@ impl PointCloud2<'_> {
 /// ```
 pub struct Bag {
     path: PathBuf,
-    index: Index,
+    parts: Vec<Part>,
+    topics: Vec<Topic>,
+    chunks: Chunks,
     limits: Limits,
     data: Mutex<Data>,
 }
 
+/// A file of a bag.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    container: Container,
+    /// What is missing of a file that was cut.
+    cut: Option<Box<Detail>>,
+    /// What a salvage left out first.
+    damage: Option<Box<Detail>>,
+}
+
 /// What is read from, and chunks of it.
 struct Data {
-    origin: Origin,
+    /// Of each file.
+    origins: Vec<Origin>,
     held: Held<Arc<Vec<u8>>>,
 }
 
@@ -149,7 +167,8 @@ impl TimeOrigin {
 }
 
 impl Bag {
-    /// Opens a file and finds the places of its messages.
+    /// Opens a file and finds the places of its messages; of a folder with the `metadata.yaml` of rosbag2
+    /// all files that it lists, as one bag. The clouds of a topic come in the order of their times.
     ///
     /// A file that was cut opens too: [`Bag::cut`] says what is missing, and [`Bag::clouds`] ends
     /// with this error.
@@ -184,21 +203,53 @@ impl Bag {
         limits: &Limits,
     ) -> Result<Self, IoError> {
         let index = Index::read(name.as_ref(), &mut reader, limits, false)?;
-        Ok(Self::of(name.as_ref(), index, limits, Origin::Reader(Box::new(reader))))
+        Self::of(name.as_ref(), vec![(name.as_ref().into(), index, Origin::Reader(Box::new(reader)))], limits)
     }
 
     fn of_file(path: &Path, limits: &Limits, salvage: bool) -> Result<Self, IoError> {
-        if path.is_dir() {
-            bail!(path, UnsupportedFormat, "bag", "a file", "a folder; name the bag in it");
+        let of_folder = files_of_folder(path)?;
+        if of_folder.is_none() && path.is_dir() {
+            let wanted = "a file, or a folder with the metadata.yaml of rosbag2";
+            bail!(path, UnsupportedFormat, "bag", wanted, "a folder without; name the bag in it");
         }
-        let (same, mut file) = SameFile::first(path)?;
-        let index = Index::read(path, &mut file, limits, salvage)?;
-        Ok(Self::of(path, index, limits, Origin::File(same)))
+        let follow_links = of_folder.is_none();
+        let read = |path: PathBuf| {
+            let (same, mut file) = SameFile::first(Place { path: &path, follow_links })?;
+            let index = Index::read(&path, &mut file, limits, salvage)?;
+            Ok((path, index, Origin::File(same)))
+        };
+        let files = of_folder.unwrap_or_else(|| vec![path.into()]).into_iter().map(read);
+        Self::of(path, files.collect::<Result<_, IoError>>()?, limits)
     }
 
-    fn of(path: &Path, index: Index, limits: &Limits, origin: Origin) -> Self {
-        let data = Mutex::new(Data { origin, held: Held::new(limits.max_memory) });
-        Self { path: path.into(), index, limits: limits.clone(), data }
+    /// The bag of files with their messages.
+    fn of(path: &Path, files: Vec<(PathBuf, Index, Origin)>, limits: &Limits) -> Result<Self, IoError> {
+        let (mut parts, mut origins, mut chunks) = (vec![], vec![], Chunks::default());
+        // By name and type, the order that they have.
+        let mut topics = BTreeMap::new();
+        let is_one = files.len() == 1;
+        for (number, (path, index, origin)) in (0u16..).zip(files) {
+            let Index { container, topics: more, chunks: of_file, cut, damage } = index;
+            chunks.add(number, of_file);
+            for topic in more {
+                topic.join(number, &mut topics);
+                if topics.len() > MOST_TOPICS {
+                    bail!(path, LimitExceeded, "topics", "at most {MOST_TOPICS} of all files", (topics.len()));
+                }
+            }
+            parts.push(Part { path, container, cut, damage });
+            origins.push(origin);
+        }
+        let mut topics: Vec<Topic> = topics.into_values().collect();
+        if !is_one {
+            for topic in &mut topics {
+                topic.messages.sort();
+                let field = format!("messages of `{}` in the order of their times", topic.name);
+                chunks.check_pass(path, limits, &field, topic.messages.iter(), true)?;
+            }
+        }
+        let data = Mutex::new(Data { origins, held: Held::new(limits.max_memory) });
+        Ok(Self { path: path.into(), parts, topics, chunks, limits: limits.clone(), data })
     }
 
     /// How much a read may take.
@@ -212,32 +263,32 @@ impl Bag {
         field: &str,
         places: impl Iterator<Item = &'p MessageIndexEntry>,
     ) -> Result<(), IoError> {
-        self.index.chunks.check_pass(&self.path, &self.limits, field, places, false)
+        self.chunks.check_pass(&self.path, &self.limits, field, places, false)
     }
 
-    /// The file, or the name that it was given.
+    /// The file or folder, or the name that it was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The format of the bag.
     pub fn format(&self) -> Format {
-        self.index.container.format()
+        self.parts[0].container.format()
     }
 
     /// The topics, clouds and others.
     pub fn topics(&self) -> &[Topic] {
-        &self.index.topics
+        &self.topics
     }
 
-    /// What is missing of a file that was cut.
+    /// What is missing of the first file that was cut.
     pub fn cut(&self) -> Option<IoError> {
-        self.index.cut.clone().map(IoError::Truncated)
+        self.parts.iter().find_map(|part| part.cut.clone()).map(IoError::Truncated)
     }
 
     /// What [`Bag::salvage`] left out first; `None` if the file is whole.
     pub fn damage(&self) -> Option<&Detail> {
-        self.index.damage.as_deref()
+        self.parts.iter().find_map(|part| part.damage.as_deref())
     }
 
     /// The topic of clouds that has this name; without a name, the only one.
@@ -348,28 +399,24 @@ impl Bag {
         };
         // A panic elsewhere leaves nothing half done: chunks that are held are whole.
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
-        let Data { origin, held } = &mut *data;
-        match origin {
-            Origin::File(same) => message(
-                self.index.container,
-                &self.path,
-                &mut same.again(&self.path)?,
-                place,
-                &self.limits,
-                held,
-                most,
-                is_last,
-            ),
-            Origin::Reader(reader) => {
-                message(self.index.container, &self.path, &mut **reader, place, &self.limits, held, most, is_last)
+        let Data { origins, held } = &mut *data;
+        let number = usize::from(place.part);
+        let Part { path, container, .. } = &self.parts[number];
+        let mut file;
+        let reader: &mut dyn ReadSeek = match &mut origins[number] {
+            Origin::File(same) => {
+                file = same.again(path)?;
+                &mut file
             }
-        }
+            Origin::Reader(reader) => &mut **reader,
+        };
+        message(*container, path, reader, place, &self.limits, held, most, is_last)
     }
 }
 
 impl fmt::Debug for Bag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bag").field("path", &self.path).field("index", &self.index).finish_non_exhaustive()
+        f.debug_struct("Bag").field("path", &self.path).field("topics", &self.topics).finish_non_exhaustive()
     }
 }
 
