@@ -96,13 +96,15 @@ impl ReadArgs {
                 return refuse("--columns", columns.to_string(), asked.to_string());
             }
         }
+        let extrinsics = self.extrinsics.as_deref().map(Extrinsics::read).transpose();
+        let extrinsics = extrinsics.map_err(|e| Failure::Usage(format!("--extrinsics: {e}")))?;
         Ok(ReadOptions {
             dataset: self.dataset,
             format: self.format,
             columns: self.columns.map(|n| n as usize),
             scan: self.scan_number,
             topics: self.topic.clone(),
-            extrinsics: self.extrinsics.as_deref().map(Extrinsics::read).transpose()?,
+            extrinsics,
             salvage: self.salvage,
             area: self.bounds,
             origin: self.local_origin,
