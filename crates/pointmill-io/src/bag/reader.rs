@@ -294,7 +294,8 @@ impl Bag {
     /// The topic of clouds that has this name; without a name, the only one.
     ///
     /// # Errors
-    /// No such topic of clouds; without a name, several. The error lists the topics of clouds.
+    /// No such topic of clouds; without a name, several. The error lists the topics of clouds. Of a file that
+    /// was cut and has none, what [`Bag::cut`] says.
     pub fn cloud_topic(&self, name: Option<&str>) -> Result<&Topic, IoError> {
         let clouds: Vec<_> = self.topics().iter().filter(|topic| topic.cloud_encoding().is_some()).collect();
         let named: Vec<_> = clouds.iter().filter(|topic| name.is_none_or(|name| topic.name == name)).collect();
@@ -303,7 +304,7 @@ impl Bag {
         }
         let list: Vec<_> = clouds.iter().map(|topic| &*topic.name).collect();
         let found = match (&list[..], name) {
-            ([], _) => return Err(no_clouds(&self.path, self.topics())),
+            ([], _) => return Err(self.cut().unwrap_or_else(|| no_clouds(&self.path, self.topics()))),
             ([_, ..], None) => format!("{}; choose one with --topic: {}", list.len(), list.join(", ")),
             ([_, ..], Some(_)) => format!("none of this name; choose one with --topic: {}", list.join(", ")),
         };
