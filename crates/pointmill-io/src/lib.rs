@@ -110,7 +110,7 @@ pub use region::Region;
 pub use scan::Scan;
 pub use survey::Survey;
 pub use threads::{max_threads, set_max_threads};
-pub use times::{LaterTimes, TimeUnit, Times};
+pub use times::{LaterTimes, TimeUnit, Times, UnitSource};
 pub use warning::Warning;
 pub use wide_column::{Whole, WideColumn};
 pub use write::{WriteOptions, write};

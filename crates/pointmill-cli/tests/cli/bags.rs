@@ -23,7 +23,7 @@ fn info_lists_topics_and_layouts() {
         topic      /points  sensor_msgs/msg/PointCloud2, 3 messages in 0.200 s\n\
         \x20 first    4 x 8 points of 48 bytes in `lidar`\n\
         \x20 columns  9: x f32, y f32, z f32, intensity f32, t u32, reflectivity u16, ring u16, ambient u16, range u32\n\
-        \x20 times    `t` in ns, from the stamp\n";
+        \x20 times    `t` in ns (by the span), from the stamp\n";
     assert_eq!(told.out, wanted);
     let told = run(folder.path(), "info drive.mcap --json").expect(0);
     let frame = told.data("frame").remove(0);
@@ -31,7 +31,10 @@ fn info_lists_topics_and_layouts() {
     let topic = &frame["topics"][1];
     assert_eq!((&topic["name"], &topic["messages"]), (&"/points".into(), &3.into()));
     assert_eq!(topic["first_ns"], 1_700_000_000_005_000_000u64);
-    assert_eq!(topic["layout"]["times"], serde_json::json!({"name": "t", "unit": "ns", "origin": "stamp"}));
+    assert_eq!(
+        topic["layout"]["times"],
+        serde_json::json!({"name": "t", "unit": "ns", "unit_source": "span", "origin": "stamp"})
+    );
     assert_eq!(frame["topics"][0]["layout"], serde_json::Value::Null);
 }
 
