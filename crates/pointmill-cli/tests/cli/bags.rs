@@ -239,3 +239,22 @@ fn extrinsics_move_topics() {
     let told = run(at, "convert a.bin --to npy --out a.npy --extrinsics sensors.txt").expect(3);
     assert!(told.err.contains("extrinsics: expected a bag of sweeps"), "{}", told.err);
 }
+
+/// The same messages give one trajectory, bit for bit.
+#[test]
+fn every_container_gives_the_same_trajectory() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let sum = |ending: &str| {
+        let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags").join(format!("moving.{ending}"));
+        fs::copy(bag, at.join(format!("moving.{ending}"))).unwrap();
+        run(at, &format!("odometry moving.{ending} --out {ending}.txt --format-poses tum --voxel-size 2")).expect(0);
+        let text = fs::read_to_string(at.join(format!("{ending}.txt"))).unwrap();
+        let last: Vec<f64> = text.lines().last().unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
+        // It moves 0.4 m a sweep, so that the trajectory is none of standing still.
+        assert!((last[1] - 1.6).abs() < 0.1 && last[0] == 1_700_000_000.4, "{text}");
+        text
+    };
+    let wanted = sum("mcap");
+    assert_eq!((sum("bag"), sum("db3")), (wanted.clone(), wanted));
+}
