@@ -143,7 +143,7 @@ mod tests {
         Pose::from_xyzrpy([x, 0.5 * x, -x, 0.1, -0.2, yaw]).unwrap()
     }
 
-    /// base_link has roof and bumper; roof has left, which has lidar.
+    /// `base_link` has roof and bumper; roof has left, which has lidar.
     fn tree() -> StaticFrames {
         let mut frames = StaticFrames::new("b");
         // In an order in which parents come after their frames.

@@ -7,32 +7,29 @@ use super::held::Held;
 use crate::error::IoError;
 use crate::fault::{At, fault};
 use crate::limits::Limits;
-use crate::source::ReadSeek;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Reads a message of at most so many bytes, and checks that it is the one that the index names. If
 /// `is_last`, it will not be read again soon.
 pub(super) fn message(
     container: Container,
-    path: &Path,
-    reader: &mut dyn ReadSeek,
+    file: &mut File<'_>,
     place: &MessageIndexEntry,
     limits: &Limits,
     held: &mut Held<Arc<Vec<u8>>>,
     most: u64,
     is_last: bool,
 ) -> Result<Vec<u8>, IoError> {
-    let mut file = File::new(path, reader, limits.max_memory)?;
+    let path = file.path;
     if place.chunk == 0 {
-        return container.message(&mut file, place, most);
+        return container.message(file, place, most);
     }
     let chunk = match held.get(place.of_chunk()) {
         Some(chunk) => chunk,
         None => {
-            let [size, packed] = container.sizes(&mut file, place.chunk)?;
+            let [size, packed] = container.sizes(file, place.chunk)?;
             held.make_room(size.saturating_add(packed));
-            let chunk = Arc::new(container.chunk(&mut file, place.chunk, limits, held.bytes())?);
+            let chunk = Arc::new(container.chunk(file, place.chunk, limits, held.bytes())?);
             held.put(place, size, chunk.clone());
             chunk
         }

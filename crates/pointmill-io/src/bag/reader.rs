@@ -2,7 +2,7 @@
 
 use super::cloud::{PointCloud2, PointField};
 use super::container::Container;
-use super::file::MessageIndexEntry;
+use super::file::{File, MessageIndexEntry};
 use super::found::{MOST_TOPICS, Topic};
 use super::frames::StaticFrames;
 use super::held::Held;
@@ -403,15 +403,16 @@ impl Bag {
         let Data { origins, held } = &mut *data;
         let number = usize::from(place.part);
         let Part { path, container, .. } = &self.parts[number];
-        let mut file;
+        let mut opened;
         let reader: &mut dyn ReadSeek = match &mut origins[number] {
             Origin::File(same) => {
-                file = same.again(path)?;
-                &mut file
+                opened = same.again(path)?;
+                &mut opened
             }
             Origin::Reader(reader) => &mut **reader,
         };
-        message(*container, path, reader, place, &self.limits, held, most, is_last)
+        let mut file = File::new(path, reader, self.limits.max_memory)?;
+        message(*container, &mut file, place, &self.limits, held, most, is_last)
     }
 }
 
