@@ -46,11 +46,13 @@ pub struct ReadArgs {
     /// first one is joined with the sweep of each other one that is nearest in time, within half a
     /// period. The static transforms of the bag (/tf_static) move them to base_link, or else to the
     /// frame of the first one. The column sensor counts topics from 0
+    #[expect(clippy::doc_markdown, reason = "help is shown as it is")]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub topic: Vec<String>,
     /// File with the poses of the sensors of a bag, which counts instead of /tf_static: for each topic a
     /// line NAME X Y Z ROLL PITCH YAW, in metres and radians, of which NAME is a topic or a frame. The
     /// rotation is Rx(roll) * Ry(pitch) * Rz(yaw)
+    #[expect(clippy::doc_markdown, reason = "help is shown as it is")]
     #[arg(long, value_name = "FILE")]
     pub extrinsics: Option<PathBuf>,
     /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of
