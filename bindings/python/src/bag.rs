@@ -7,7 +7,7 @@ use crate::interrupt::Effort;
 use crate::keywords::Keyword;
 use crate::pickle::{self, Reduced, field};
 use pointmill_data::find_inputs;
-use pointmill_io::bag::{Bag, Topic};
+use pointmill_io::bag::{Bag, Extrinsics, Sweeps, files_of_folder};
 use pointmill_io::{Detail, Format, IoError, Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -21,7 +21,8 @@ use std::sync::mpsc::channel;
 #[pyclass(frozen, weakref, sequence, module = "pointmill")]
 pub(crate) struct BagClouds {
     bag: Arc<Bag>,
-    topic: usize,
+    sweeps: Arc<Sweeps>,
+    extrinsics: Option<PathBuf>,
     origin: LocalOrigin,
 }
 
@@ -33,15 +34,17 @@ pub(crate) struct BagIterator {
 }
 
 impl BagClouds {
-    fn of(&self) -> &Topic {
-        &self.bag.topics()[self.topic]
+    /// The names of the topics.
+    fn names(&self) -> Vec<&str> {
+        self.sweeps.topics().iter().map(|&place| &*self.bag.topics()[place].name).collect()
     }
 
     fn cloud(&self, py: Python<'_>, number: usize) -> PyResult<Scan> {
-        let (bag, topic, origin) = (self.bag.clone(), self.topic, self.origin);
+        let (bag, sweeps, origin) = (self.bag.clone(), self.sweeps.clone(), self.origin);
         let (tell, told) = channel();
         let scan = Scan::new(py, Effort::Long, move || {
-            let cloud = bag.cloud(&bag.topics()[topic], number)?;
+            let mut cloud = bag.sweep(&sweeps, number)?;
+            cloud.scan.warnings.extend(sweeps.told().filter(|_| number == 0).cloned());
             // Nobody listens after Ctrl-C.
             let _ = tell.send((cloud.stamp_ns, cloud.log_time_ns, cloud.frame));
             Ok(cloud.scan.about(origin))
@@ -54,7 +57,7 @@ impl BagClouds {
 #[pymethods]
 impl BagClouds {
     fn __len__(&self) -> usize {
-        self.of().count as usize
+        self.sweeps.len()
     }
 
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Scan> {
@@ -69,7 +72,8 @@ impl BagClouds {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let (clouds, fields) = (slf.get(), PyDict::new(slf.py()));
         fields.set_item("path", std::path::absolute(clouds.bag.path()).unwrap_or_else(|_| clouds.bag.path().into()))?;
-        fields.set_item("topic", clouds.topic())?;
+        fields.set_item("topic", clouds.names())?;
+        fields.set_item("extrinsics", clouds.extrinsics.as_deref())?;
         fields.set_item("local_origin", clouds.origin.give(slf.py())?)?;
         pickle::way_back(slf, fields)
     }
@@ -77,8 +81,9 @@ impl BagClouds {
     /// The bag is opened again.
     #[classmethod]
     fn _restore(class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let (topic, origin): (String, Bound<'_, PyAny>) = (field(fields, "topic")?, field(fields, "local_origin")?);
-        read_bag(class.py(), field(fields, "path")?, Some(&topic), Some(&origin))
+        let (topic, origin): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            (field(fields, "topic")?, field(fields, "local_origin")?);
+        read_bag(class.py(), field(fields, "path")?, Some(&topic), Some(&origin), field(fields, "extrinsics")?)
     }
 
     fn __iter__(slf: Py<Self>) -> BagIterator {
@@ -86,13 +91,13 @@ impl BagClouds {
     }
 
     fn __repr__(&self) -> String {
-        format!("BagClouds({} clouds of {}, {})", self.__len__(), self.of().name, self.bag.path().display())
+        format!("BagClouds({} clouds of {}, {})", self.__len__(), self.names().join(", "), self.bag.path().display())
     }
 
-    /// The name of the topic.
+    /// The name of the topic, or the list of those that are joined.
     #[getter]
-    fn topic(&self) -> &str {
-        &self.of().name
+    fn topic<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Keyword::give(&self.names().into_iter().map(str::to_owned).collect::<Vec<_>>(), py)
     }
 
     /// Whether the file was cut: clouds behind the cut are missing, and an iteration ends with an
@@ -127,13 +132,14 @@ impl BagIterator {
 
 fn open(py: Python<'_>, path: &Path) -> PyResult<Bag> {
     detached(py, || {
-        let found = if path.is_dir() { one_bag(path)? } else { path.to_path_buf() };
+        let is_whole = !path.is_dir() || files_of_folder(path)?.is_some();
+        let found = if is_whole { path.to_path_buf() } else { one_bag(path)? };
         Bag::open(found, &Limits::default())
     })
     .map_err(file)
 }
 
-/// The bag of a folder that has one, as rosbag2 writes it.
+/// The bag of a folder that has one and no `metadata.yaml`.
 fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
     let mut found = find_inputs(&[folder])?.into_iter().collect::<Result<Vec<_>, _>>()?;
     found.retain(|path| Format::from_name(path).is_some_and(Format::is_bag));
@@ -151,11 +157,13 @@ fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
 /// Parameters
 /// ----------
 /// path : str or path
-///     The bag, or the folder of a rosbag2 recording in MCAP.
-/// topic : str, optional
-///     The topic of the clouds; by default the only one of clouds.
+///     The bag, or the folder of a rosbag2 recording: of one with ``metadata.yaml`` all files that it lists, as one bag.
+/// topic : str or list of str, optional
+///     The topic of the clouds; by default the only one of clouds. Of several, each cloud of the first is joined with the cloud of each other one that is nearest in time, within half a period. The static transforms of the bag move them to ``base_link``, or else to the frame of the first one. The column ``sensor`` counts topics from 0, and ``time_s`` has the seconds of points after the stamp of the sweep. ``warnings`` of the first sweep say what was joined.
 /// local_origin : {"auto", "none"} or 3 floats
 ///     As of :func:`read`, for each cloud by itself.
+/// extrinsics : str or path, optional
+///     A file with the poses of the sensors, which counts instead of the static transforms: for each topic a line ``NAME X Y Z ROLL PITCH YAW``, in metres and radians, of which the name is a topic or a frame.
 ///
 /// Returns
 /// -------
@@ -176,18 +184,24 @@ fn one_bag(folder: &Path) -> Result<PathBuf, IoError> {
 ///     ...
 /// ValueError: ...empty.mcap: clouds: expected sensor_msgs/PointCloud2 or Livox's CustomMsg, got a bag without topics
 #[pyfunction]
-#[pyo3(signature = (path, topic = None, *, local_origin = None), text_signature = "(path, topic=None, *, local_origin='auto')")]
+#[pyo3(signature = (path, topic = None, *, local_origin = None, extrinsics = None), text_signature = "(path, topic=None, *, local_origin='auto', extrinsics=None)")]
 pub(crate) fn read_bag(
     py: Python<'_>,
     #[pyo3(from_py_with = crate::args::plain)] path: PathBuf,
-    #[pyo3(from_py_with = crate::args::plain)] topic: Option<&str>,
+    topic: Option<&Bound<'_, PyAny>>,
     local_origin: Option<&Bound<'_, PyAny>>,
+    #[pyo3(from_py_with = crate::args::plain)] extrinsics: Option<PathBuf>,
 ) -> PyResult<BagClouds> {
+    let topics: Vec<String> = topic.map_or_else(|| Ok(vec![]), |topic| Keyword::take(topic, "topic"))?;
     let origin = origin_of(local_origin)?;
     let bag = open(py, &path)?;
-    let found = bag.cloud_topic(topic).map_err(file)?;
-    let topic = bag.topics().iter().position(|one| one == found).expect("a topic of the bag");
-    Ok(BagClouds { bag: Arc::new(bag), topic, origin })
+    let sweeps = detached(py, || {
+        let placed = extrinsics.as_deref().map(Extrinsics::read).transpose()?;
+        bag.sweeps(&topics, placed.as_ref())
+    });
+    let sweeps = Arc::new(sweeps.map_err(file)?);
+    let extrinsics = extrinsics.map(|path| std::path::absolute(&path).unwrap_or(path));
+    Ok(BagClouds { bag: Arc::new(bag), sweeps, extrinsics, origin })
 }
 
 /// The topics of a bag.

@@ -86,7 +86,7 @@ keywords! {
     }
     RoiPoolParams { max_pts_per_voxel = max_points_per_voxel: count, mode, origin, margin, layout, lists }
     EvaluationParams { align = alignment, max_time_difference }
-    ReadOptions { format, columns: columns, dataset, scan, topic, salvage, local_origin = origin }
+    ReadOptions { format, columns: columns, dataset, scan, topic = topics, salvage, local_origin = origin }
 }
 
 /// A value of a keyword argument.
@@ -153,6 +153,25 @@ impl<T: Keyword> Keyword for Option<T> {
 
     fn give<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.as_ref().map_or_else(|| Ok(py.None().into_bound(py)), |value| value.give(py))
+    }
+}
+
+/// Names of topics: none, one, or a list.
+impl Keyword for Vec<String> {
+    fn take(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        if let Ok(one) = value.extract::<String>() {
+            return Ok(vec![one]);
+        }
+        Ok(shaped::<List<String>>(value, name, "a name, a list of names or None")?
+            .map_or_else(Self::new, |list| list.0))
+    }
+
+    fn give<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self[..] {
+            [] => Ok(py.None().into_bound(py)),
+            [one] => one.into_bound_py_any(py),
+            all => all.into_bound_py_any(py),
+        }
     }
 }
 

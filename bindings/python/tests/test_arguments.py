@@ -1,6 +1,7 @@
 """Wrong values of arguments: each error is a ValueError or a TypeError that names its argument."""
 
 import inspect
+import pathlib
 import pickle
 import weakref
 
@@ -124,8 +125,44 @@ def test_a_bag_is_taken_by_its_folder(tmp_path):
         pm.bag_topics(tmp_path)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "old.db3").write_bytes(b"SQLite format 3\0")
-    with pytest.raises(ValueError, match="old.db3: clouds: expected sensor_msgs/PointCloud2 or Livox's CustomMsg, got a bag without topics"):
+    with pytest.raises(ValueError, match="old.db3: header: expected 100 bytes, got 16 bytes"):
         pm.read_bag(tmp_path / "old")
+
+
+BAGS = pathlib.Path(__file__).parents[3] / "fixtures" / "bags"
+
+
+@pytest.mark.parametrize("ending", ["mcap", "bag", "db3"])
+def test_topics_of_a_bag_are_joined(ending, tmp_path):
+    bag = pm.read_bag(BAGS / f"joined.{ending}", ["/front", "/rear"])
+    assert len(bag) == 4 and bag.topic == ["/front", "/rear"] and "/front, /rear" in repr(bag)
+    first = bag[0]
+    assert first.frame == "base_link" and list(first.names) == ["x", "y", "z", "time_s", "sensor"]
+    np.testing.assert_array_equal(first.points[:, 4], [0, 0, 0, 1, 1, 1])
+    np.testing.assert_allclose(first.points[[0, 3], :3], [[2, 0, 2], [-2, 0, 1]])
+    assert "1 sweep without a cloud of /rear" in str(first.warnings) and "joined" not in str(bag[1].warnings)
+    again = pickle.loads(pickle.dumps(bag))
+    np.testing.assert_array_equal(again[2].points, bag[2].points)
+    sensors = tmp_path / "sensors.txt"
+    sensors.write_text("/front 0 0 0 0 0 0\nrear 0 0 9 0 0 0\n")
+    moved = pickle.loads(pickle.dumps(pm.read_bag(BAGS / f"joined.{ending}", ["/front", "/rear"], extrinsics=sensors)))
+    np.testing.assert_allclose(moved[0].points[3, :3], [1, 0, 9])
+    assert pm.read_bag(BAGS / f"joined.{ending}", "/front").topic == "/front"
+    for topic in (3, ["/front", 3], ["/front", "/front"], ["/front", "/left"]):
+        with pytest.raises((TypeError, ValueError), match="topic"):
+            pm.read_bag(BAGS / f"joined.{ending}", topic)
+    with pytest.raises(ValueError, match="one topic of a bag of one cloud"):
+        pm.read(BAGS / f"joined.{ending}", topic=["/front", "/rear"])
+
+
+def test_a_folder_of_rosbag2_is_one_bag(tmp_path):
+    for name in ("a.mcap", "b.mcap"):
+        (tmp_path / name).write_bytes((BAGS / "joined.mcap").read_bytes())
+    with pytest.raises(ValueError, match="got 2; name one of them"):
+        pm.read_bag(tmp_path, "/front")
+    (tmp_path / "metadata.yaml").write_text("rosbag2_bagfile_information:\n  relative_file_paths:\n    - a.mcap\n    - b.mcap\n")
+    assert len(pm.read_bag(tmp_path, "/front")) == 8 and pm.bag_topics(tmp_path)["/rear"][1] == 6
+    assert len(pm.read_bag(tmp_path, ["/front", "/rear"])[0].points) == 6
 
 
 def test_results_and_targets_can_be_referred_to_weakly():

@@ -127,6 +127,10 @@ pub(crate) struct TimesField {
     name: String,
     /// Its unit: `s`, `ms`, `us` or `ns`.
     unit: &'static str,
+    /// What decides the unit: `name`, the name of the column; `format`, the format of the file; `type`, the
+    /// name and the type of the column; `epoch`, values of 18 digits or more; or `span`, how long the points
+    /// take.
+    unit_source: &'static str,
     /// What it counts from: `stamp`, the stamp of the cloud, or `epoch`, the start of 1970.
     origin: &'static str,
 }
@@ -160,6 +164,10 @@ pub(crate) struct CloudTimes {
     name: String,
     /// Its unit: `s`, `ms`, `us` or `ns`.
     unit: &'static str,
+    /// What decides the unit: `name`, the name of the column; `format`, the format of the file; `type`, the
+    /// name and the type of the column; `epoch`, values of 18 digits or more; or `span`, how long the points
+    /// take.
+    unit_source: &'static str,
     /// The earliest time in seconds, as the file counts.
     start: f64,
     /// Seconds from the earliest to the latest time.
@@ -313,6 +321,7 @@ impl Info {
             span: times.seconds.iter().copied().filter(|s| s.is_finite()).fold(0.0, f64::max),
             name: times.name,
             unit: times.unit.as_str(),
+            unit_source: times.unit_source.as_str(),
             start: times.start,
         });
         let dataset = self.options.dataset.map(|dataset| dataset.as_str());
@@ -451,9 +460,10 @@ impl Cloud {
         lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
         lines.extend(self.times.iter().map(|times| {
             format!(
-                "times      {} in {}: {:.6} s from {} s",
+                "times      {} in {} (by the {}): {:.6} s from {} s",
                 escape(&times.name),
                 times.unit,
+                times.unit_source,
                 times.span,
                 tidy(times.start)
             )
@@ -473,8 +483,15 @@ impl Topic {
             let frame = escape(frame);
             lines.push(format!("  first    {height} x {width} points of {point_step} bytes in `{frame}`"));
             lines.push(format!("  columns  {}: {}", columns.len(), listed(columns)));
-            let line =
-                |t: &TimesField| format!("  times    `{}` in {}, from the {}", escape(&t.name), t.unit, t.origin);
+            let line = |t: &TimesField| {
+                format!(
+                    "  times    `{}` in {} (by the {}), from the {}",
+                    escape(&t.name),
+                    t.unit,
+                    t.unit_source,
+                    t.origin
+                )
+            };
             lines.extend(times.as_ref().map(line));
         }
         lines
@@ -513,6 +530,7 @@ fn topics(bag: &Bag) -> Result<Vec<Topic>, IoError> {
                 warnings: notes(&layout.warnings).warnings,
                 times: layout.times.map(|times| TimesField {
                     unit: times.unit.as_str(),
+                    unit_source: times.unit_source.as_str(),
                     origin: TimeOrigin::of(&times).as_str(),
                     name: times.name,
                 }),

@@ -2,7 +2,7 @@
 
 use crate::batch::prelude::*;
 use crate::clouds::{Clouds, ColumnArgs, Columns};
-use crate::flags::{BatchArgs, FrameArgs, ReadArgs, names};
+use crate::flags::{BatchArgs, FrameArgs, ReadArgs, SensorArgs, names};
 use crate::outputs::require_folder_of;
 use clap::Args;
 use pointmill_data::FirstOfVoxel;
@@ -39,6 +39,8 @@ pub(crate) struct MergeArgs {
     /// Move each point by the pose of its own time, as described at `ndt build --deskew`
     #[arg(long, value_name = "WHEN", default_value = "off", value_parser = names::<Deskew>(Deskew::NAMES))]
     deskew: Deskew,
+    #[command(flatten)]
+    sensor: SensorArgs,
     /// Keep the first point of each voxel with this edge in metres, in the order of the inputs, and
     /// drop points that are not finite. The voxels count against --max-memory
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
@@ -96,10 +98,13 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
     if let Some(edge) = args.voxel_size.filter(|edge| !(edge.is_finite() && *edge > 0.0)) {
         return Err(Failure::Usage(format!("--voxel-size: expected a finite number of metres above 0, got {edge}")));
     }
+    args.sensor.require_poses(args.poses.is_some())?;
     let (mut sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
     let count = sources.len();
     let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
     poses.as_ref().map_or(Ok(()), |poses| poses.require_each(count))?;
+    let sensor = args.sensor.pose(&sources)?;
+    let poses = poses.map(|poses| poses.with_sensor_pose(sensor));
     let out = args.out.as_path();
     let clouds = match args.tiles {
         None => Clouds::of_one(inputs, &sources, out, args.columns)?,

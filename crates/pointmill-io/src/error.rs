@@ -50,6 +50,15 @@ macro_rules! classes {
                 }
             }
 
+            /// A copy of the error.
+            #[must_use]
+            pub fn again(&self) -> Self {
+                match self {
+                    Self::Io { path, action, source } => Self::io(path, action)(source.kind().into()),
+                    $(Self::$class(detail) => Self::$class(detail.clone()),)*
+                }
+            }
+
             /// The parts of the message; `None` where the system refused.
             pub fn detail(&self) -> Option<&Detail> {
                 match self {

@@ -115,7 +115,7 @@ pub use scan::Scan;
 pub use survey::Survey;
 pub use threads::{max_threads, set_max_threads};
 pub use tiles::{TILES, Tiles, find_tiles, require_empty, write_tiles};
-pub use times::{LaterTimes, TimeUnit, Times};
+pub use times::{LaterTimes, TimeUnit, Times, UnitSource};
 pub use warning::Warning;
 pub use wide_column::{Whole, WideColumn};
 pub use write::{WriteOptions, write};

@@ -1,5 +1,6 @@
 //! From a path or a stream to a cloud: finds the format, hands the bytes to its reader.
 
+use crate::bag::Extrinsics;
 use crate::dataset::Dataset;
 use crate::error::IoError;
 use crate::fault::{bail, fault};
@@ -36,8 +37,12 @@ pub struct ReadOptions {
     pub columns: Option<usize>,
     /// The scan of an E57 file, from 0; by default all of them.
     pub scan: Option<usize>,
-    /// The topic of a bag; by default its only one of clouds.
-    pub topic: Option<String>,
+    /// The topics of a bag; by default its only one of clouds. [`Bag::sweeps`](crate::bag::Bag::sweeps)
+    /// joins several; a bag of one cloud has one.
+    pub topics: Vec<String>,
+    /// Where the sensors of topics are, which moves the clouds of bags; by default static transforms of
+    /// the bag move those of several topics.
+    pub extrinsics: Option<Extrinsics>,
     /// Whether of a file that was cut or damaged what is whole is read, with a
     /// [`Warning::Salvaged`](crate::Warning::Salvaged); by default a file is read whole or not at
     /// all. Of raw rows, binary PLY and PCD, and LAS these are the points before the cut; of LAZ
@@ -126,8 +131,14 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
     {
         bail!(path, InvalidArgument, "area", "x0 <= x1 and y0 <= y1", "{x0}, {y0}, {x1}, {y1}");
     }
-    if options.topic.is_some() && !format.is_bag() {
+    if !options.topics.is_empty() && !format.is_bag() {
         return refuse("topic", "a bag, which alone has topics");
+    }
+    if options.extrinsics.is_some() {
+        return refuse("extrinsics", "a bag of sweeps, whose sensors they place");
+    }
+    if let [_, _, ..] = options.topics[..] {
+        bail!(path, InvalidArgument, "topic", "one topic of a bag of one cloud", (options.topics.join(", ")));
     }
     let (columns, names) = match options.dataset {
         None => (options.columns, None),
@@ -140,7 +151,7 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         names,
         salvage: options.salvage,
         scan: options.scan,
-        topic: options.topic.clone(),
+        topic: options.topics.first().cloned(),
         // Of points that are turned, files do not tell which lie in an area.
         area: options.area.filter(|_| options.dataset.and_then(Dataset::vertical_angle).is_none()),
         ..Bounds::new(path, columns, &options.limits)?

@@ -34,6 +34,23 @@ impl TimeUnit {
     }
 }
 
+/// What decides the unit of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitSource {
+    /// The name of the column: a unit at its end, or `gps_time`, which has seconds.
+    Name,
+    /// The format of the file: E57 has seconds.
+    Format,
+    /// The name and the type of the column: `offset_time` in whole numbers is Livox's, which has nanoseconds.
+    Type,
+    /// The range of the values: 18 and 19 digits are nanoseconds of decades, such as since 1970.
+    Epoch,
+    /// How long the points take: the unit in which that is 0.01 to 10 seconds.
+    Span,
+}
+
+pointmill_core::names!(UnitSource { Name = "name", Format = "format", Type = "type", Epoch = "epoch", Span = "span" });
+
 /// The time of every point of a [`Scan`](crate::Scan).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -42,6 +59,8 @@ pub struct Times {
     pub name: String,
     /// The unit of the column's values.
     pub unit: TimeUnit,
+    /// What decided the unit.
+    pub unit_source: UnitSource,
     /// The earliest time, in seconds, as the file counts.
     pub start: f64,
     /// The time of each point after `start`, in seconds; NaN where the file has none.
@@ -51,7 +70,7 @@ pub struct Times {
 impl Times {
     /// Times in seconds that are of no file: the earliest, and the time of each point after it.
     pub fn new(start: f64, seconds: Vec<f64>) -> Self {
-        Self { name: "times".into(), unit: TimeUnit::Seconds, start, seconds }
+        Self { name: "times".into(), unit: TimeUnit::Seconds, unit_source: UnitSource::Name, start, seconds }
     }
 
     /// Seconds from the earliest to the latest time.
@@ -76,12 +95,12 @@ const LEAST_STEPS: f64 = 1000.0;
 const NANOSECONDS: f64 = 1e17;
 
 /// The unit that the format and the kind of values give to a column of this name.
-fn of_format(format: Format, name: &str, are_whole: bool) -> Option<TimeUnit> {
+fn of_format(format: Format, name: &str, are_whole: bool) -> Option<(TimeUnit, UnitSource)> {
     match &*name.to_ascii_lowercase() {
         // The standard has seconds.
-        "time_stamp" if format == Format::E57 => Some(TimeUnit::Seconds),
+        "time_stamp" if format == Format::E57 => Some((TimeUnit::Seconds, UnitSource::Format)),
         // The name is Livox's, whose drivers count nanoseconds from the start of a frame.
-        "offset_time" if are_whole => Some(TimeUnit::Nanoseconds),
+        "offset_time" if are_whole => Some((TimeUnit::Nanoseconds, UnitSource::Type)),
         _ => None,
     }
 }
@@ -149,23 +168,25 @@ pub(crate) fn find(format: Format, fields: &[Field], data: &[f32], wide: &[Arc<W
         };
         let finite = || values.iter().copied().filter(|v| v.is_finite());
         let (start, end) = ends(&values)?;
-        let unit = by_name.or_else(|| {
+        let (unit, unit_source) = by_name.map(|unit| (unit, UnitSource::Name)).or_else(|| {
             let whole = finite().all(|v| v.fract() == 0.0);
             let steps = !whole || end - start >= LEAST_STEPS;
             let told = of_format(format, &field.name, whole);
-            let digits = || (first + start >= NANOSECONDS && end > start).then_some(TimeUnit::Nanoseconds);
-            if let Some(unit) = told.or_else(digits) {
-                return (steps || format == Format::E57).then_some(unit);
+            let digits =
+                || (first + start >= NANOSECONDS && end > start).then_some((TimeUnit::Nanoseconds, UnitSource::Epoch));
+            if let Some(told) = told.or_else(digits) {
+                return (steps || format == Format::E57).then_some(told);
             }
             let fits = |unit: &TimeUnit| LENGTHS.contains(&((end - start) / unit.per_second()));
-            TimeUnit::ALL.iter().copied().find(fits).filter(|_| steps)
+            let unit = TimeUnit::ALL.iter().copied().find(fits).filter(|_| steps)?;
+            Some((unit, UnitSource::Span))
         })?;
         let per_second = unit.per_second();
         let mut seconds = vec![0.0; values.len()];
         let second = |v: f64| if v.is_finite() { (v - start) / per_second } else { f64::NAN };
         let shares: Vec<(&mut [f64], &[f64])> = seconds.chunks_mut(SHARE).zip(values.chunks(SHARE)).collect();
         on_threads(shares, |(to, from)| to.iter_mut().zip(from).for_each(|(to, &v)| *to = second(v)));
-        Some(Times { name: field.name.clone(), unit, start: (first + start) / per_second, seconds })
+        Some(Times { name: field.name.clone(), unit, unit_source, start: (first + start) / per_second, seconds })
     })
 }
 
@@ -224,6 +245,23 @@ mod tests {
             let found = unit(Format::Csv, "timestamp", &[1.7e18, 1.7e18 + span / 2.0, 1.7e18 + span]);
             assert_eq!(found, Some(TimeUnit::Nanoseconds), "{span}");
         }
+    }
+
+    #[test]
+    fn what_decides_the_unit_is_known() {
+        let source = |format, name: &str, values: &[f64]| {
+            let wide = Arc::new(WideColumn::new(0, values.to_vec()));
+            let fields = [Field { name: name.into(), dtype: Dtype::F64 }];
+            find(format, &fields, &vec![0.0; values.len()], &[wide]).map(|times| times.unit_source)
+        };
+        assert_eq!(source(Format::Ply, "t_us", &[0.0, 5.0]), Some(UnitSource::Name));
+        assert_eq!(source(Format::Ply, "gps_time", &[0.0, 0.1]), Some(UnitSource::Name));
+        assert_eq!(source(Format::E57, "time_stamp", &[0.0, 0.1]), Some(UnitSource::Format));
+        assert_eq!(source(Format::Ply, "time_stamp", &[0.0, 0.1]), Some(UnitSource::Span));
+        assert_eq!(source(Format::Mcap, "offset_time", &[0.0, 1e8]), Some(UnitSource::Type));
+        assert_eq!(source(Format::Mcap, "offset_time", &[0.0, 0.1]), Some(UnitSource::Span));
+        assert_eq!(source(Format::Mcap, "timestamp", &[1.7e18, 1.7e18 + 1e8]), Some(UnitSource::Epoch));
+        assert_eq!(source(Format::Mcap, "t", &[0.0, 1e8]), Some(UnitSource::Span));
     }
 
     #[test]

@@ -180,6 +180,19 @@ pub enum Warning {
         /// What it is.
         parts: Vec<String>,
     },
+    /// The clouds of several topics of a bag were joined, sweep by sweep.
+    Joined {
+        /// The first topic, of which each cloud makes a sweep.
+        topic: String,
+        /// The frame that the points are in.
+        frame: String,
+        /// The number of sweeps.
+        sweeps: u64,
+        /// Each other topic; the sweeps without a cloud of it, and its clouds in no sweep.
+        others: Vec<(String, u64, u64)>,
+        /// Columns that not all topics have, and that were left out.
+        left_out: Vec<String>,
+    },
     /// Names of columns are written as others, because the format cannot hold them.
     Renamed {
         /// Each name, and what is written.
@@ -339,6 +352,21 @@ impl fmt::Display for Warning {
             Self::NotKept { parts } => {
                 let shown: Vec<_> = parts.iter().map(|part| escape(part)).collect();
                 write!(f, "not kept in the file that is written: {}", shown.join("; "))
+            }
+            Self::Joined { topic, frame, sweeps, others, left_out } => {
+                let sweep = |n: &u64| format!("{n} {}", if *n == 1 { "sweep" } else { "sweeps" });
+                let all: Vec<_> = others.iter().map(|(name, ..)| escape(name)).collect();
+                let (topic, all, frame) = (escape(topic), all.join(", "), escape(frame));
+                write!(f, "{topic} is joined with {all} in the frame `{frame}`: {}", sweep(sweeps))?;
+                for (name, lacking, over) in others.iter().filter(|(_, lacking, over)| lacking + over > 0) {
+                    let name = escape(name);
+                    let clouds = if *over == 1 { "cloud" } else { "clouds" };
+                    write!(f, "; {} without a cloud of {name}, {over} {clouds} of it in no sweep", sweep(lacking))?;
+                }
+                if left_out.is_empty() {
+                    return Ok(());
+                }
+                write!(f, "; columns that not all have were left out: {}", listed(left_out))
             }
             Self::Renamed { names } => {
                 let one = |(from, to): &(String, String)| format!("`{}` is written as `{}`", escape(from), escape(to));

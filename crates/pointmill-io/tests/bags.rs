@@ -391,7 +391,7 @@ fn chunks_that_overlap_in_time_are_unpacked_once() {
     // before any is.
     let limits = Limits { max_memory: Some(7 << 20), ..Limits::default() };
     let e = Bag::new(Cursor::new(bytes), "b.mcap", &limits).unwrap_err();
-    let wanted = "b.mcap: chunks unpacked for the clouds of `/a` in the order of their times: expected at most 16777216 bytes (16 MiB or";
+    let wanted = "b.mcap: chunks unpacked for the messages of `/a` in the order of their times: expected at most 16777216 bytes (16 MiB or";
     assert!(e.class() == "LimitExceeded" && e.to_string().starts_with(wanted), "{e}");
 }
 

@@ -84,6 +84,9 @@ fn a_cut_database_gives_every_whole_message_and_then_says_so() {
         for end in (1..200).chain((200..bytes.len()).step_by(61)) {
             let bag = open(&bytes[..end]).unwrap();
             assert_eq!(bag.cut().unwrap().class(), "Truncated", "{layout} {end}");
+            if let Err(e) = bag.cloud_topic(None) {
+                assert_eq!(e.to_string(), bag.cut().unwrap().to_string(), "{layout} {end}");
+            }
             let mut clouds = clouds_of(&bag);
             if let Some(last) = clouds.pop() {
                 assert_eq!(last.unwrap_err().class(), "Truncated");

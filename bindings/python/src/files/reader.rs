@@ -28,7 +28,7 @@ const SHORT: usize = 1 << 16;
 /// scan : int, optional
 ///     The scan of an E57 file, from 0; by default all of them.
 /// topic : str, optional
-///     The topic of a bag; by default its only one.
+///     The topic of a bag; by default its only one. :func:`read_bag` joins several.
 /// salvage : bool
 ///     Read the whole points of a file that was cut.
 /// local_origin : {"auto", "none"} or 3 floats

@@ -3,7 +3,9 @@
 use super::parse::{names, parse_area, parse_bytes};
 use crate::failure::Failure;
 use clap::Args;
+use pointmill_io::bag::Extrinsics;
 use pointmill_io::{Dataset, Format, Limits, LocalOrigin, ReadOptions};
+use std::path::PathBuf;
 
 /// How inputs are read.
 #[derive(Clone, Debug, Args)]
@@ -40,9 +42,19 @@ pub struct ReadArgs {
     /// Scan of an E57 file, from 0 [default: all of them]
     #[arg(long, value_name = "N")]
     pub scan_number: Option<usize>,
-    /// Topic of a bag [default: its only one with clouds]
-    #[arg(long, value_name = "NAME")]
-    pub topic: Option<String>,
+    /// Topics of a bag, separated by commas [default: its only one with clouds]. Each sweep of the
+    /// first one is joined with the sweep of each other one that is nearest in time, within half a
+    /// period. The static transforms of the bag (/tf_static) move them to base_link, or else to the
+    /// frame of the first one. The column sensor counts topics from 0
+    #[expect(clippy::doc_markdown, reason = "help is shown as it is")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub topic: Vec<String>,
+    /// File with the poses of the sensors of a bag, which counts instead of /tf_static: for each topic a
+    /// line NAME X Y Z ROLL PITCH YAW, in metres and radians, of which NAME is a topic or a frame. Angles
+    /// are those of URDF: roll, then pitch, then yaw about fixed axes
+    #[expect(clippy::doc_markdown, reason = "help is shown as it is")]
+    #[arg(long, value_name = "FILE")]
+    pub extrinsics: Option<PathBuf>,
     /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of
     /// 256 MiB and 100 times the file size; laz, compressed Arrow, all chunks of bags and the
     /// points of e57 the larger of 16 MiB and 64 times; pcd 88 times
@@ -70,7 +82,7 @@ impl ReadArgs {
     /// The options of the library.
     ///
     /// # Errors
-    /// A format or a number of columns that the data set does not have.
+    /// A format or a number of columns that the data set does not have; a file of extrinsics that is none.
     pub fn options(&self) -> Result<ReadOptions, Failure> {
         if let Some(dataset) = self.dataset {
             let refuse = |flag: &str, wanted: String, found: String| {
@@ -86,12 +98,15 @@ impl ReadArgs {
                 return refuse("--columns", columns.to_string(), asked.to_string());
             }
         }
+        let extrinsics = self.extrinsics.as_deref().map(Extrinsics::read).transpose();
+        let extrinsics = extrinsics.map_err(|e| Failure::Usage(format!("--extrinsics: {e}")))?;
         Ok(ReadOptions {
             dataset: self.dataset,
             format: self.format,
             columns: self.columns.map(|n| n as usize),
             scan: self.scan_number,
-            topic: self.topic.clone(),
+            topics: self.topic.clone(),
+            extrinsics,
             salvage: self.salvage,
             area: self.bounds,
             origin: self.local_origin,

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
     args.visualize.as_deref().map(|path| plan(path, &["png", "gif", "html"])).transpose()?;
     let start = args.guess.as_deref().map(pose::read_one).transpose();
     let start = start.map_err(|e| Failure::Usage(format!("--guess: {e}")))?;
-    let sensor = args.sensor.pose;
+    let sensor = args.sensor.pose(&sources)?;
     let device = device::open(device, &sources)?;
     let job = Job {
         out: args.out.as_deref(),

@@ -4,7 +4,6 @@ use crate::examples;
 use crate::failure::Failure;
 use crate::flags::{FrameArgs, MemoryArgs, ReadArgs, SensorArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
-use pointmill::Pose;
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill_data::maps::BuildOptions;
 use pointmill_data::poses::Deskew;
@@ -135,16 +134,6 @@ pub(crate) struct BuildArgs {
 }
 
 impl BuildArgs {
-    /// The pose of the sensor on the vehicle whose poses are given.
-    pub(super) fn sensor_pose(&self) -> Result<Option<Pose>, Failure> {
-        match self.sensor.pose {
-            Some(_) if self.poses.is_none() => {
-                Err(Failure::Usage("--sensor-pose: needs --poses of the vehicle".into()))
-            }
-            pose => Ok(pose),
-        }
-    }
-
     /// How a map by blocks is built in a folder.
     pub(super) fn of_map<'a>(&'a self, out: &'a Path) -> Result<BuildOptions<'a>, Failure> {
         for (flag, given) in [("--moments", self.moments.is_some()), ("--visualize", self.visualize.is_some())] {
@@ -160,7 +149,6 @@ impl BuildArgs {
             drop_zeros: self.drop_zeros,
             poses: self.poses.as_deref(),
             deskew: self.deskew,
-            sensor: self.sensor_pose()?,
             resolution: self.resolution,
             block: self.blocks,
             params: self.cells.params(),

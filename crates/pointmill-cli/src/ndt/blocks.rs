@@ -22,6 +22,7 @@ struct Split<'a> {
 /// Runs `ndt build` into a map by blocks.
 pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let (build, sources, names) = Build::plan(&args.of_map(out)?, &stderr::Stderr)?;
+    let build = build.with_sensor_pose(args.sensor.pose(&sources)?);
     let device = device::open(device, &sources)?;
     let origin = Some(build.inputs().origin());
     let job = Job { out: Some(out), origin, in_turn: true, ..Job::on(&device, "ndt build", &sources, &args.work) };

@@ -35,13 +35,14 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
         &BuildArgs { poses: args.poses.clone().or_else(|| log_poses(&args.inputs, &stderr::Stderr)), ..args.clone() };
     let params = args.cells.params();
     check(args.resolution, &params)?;
-    let sensor = args.sensor_pose()?;
+    args.sensor.require_poses(args.poses.is_some())?;
     if let Some(map) = Targets::map_by_blocks(args)? {
         return blocks::build(args, map, device, printer);
     }
     let (mut sources, inputs) = Inputs::find_frames(&args.inputs, args.read.options()?, &args.frames.frames())?;
     tell_origin(&inputs);
     let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
+    let sensor = args.sensor.pose(&sources)?;
     let poses = poses.map(|poses| poses.with_sensor_pose(sensor));
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());

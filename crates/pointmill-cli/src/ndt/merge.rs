@@ -8,7 +8,7 @@ use super::merge_blocks;
 use super::records::{CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
 use crate::batch::prelude::*;
-use crate::inputs::{again, files};
+use crate::inputs::files;
 use pointmill::ndt::NdtParams;
 use pointmill::{Argument, Device, Error};
 use pointmill_data::read_moments;
@@ -72,7 +72,7 @@ impl Command for Merge<'_> {
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, InputError> {
         let (moments, read_ms) = timed(|| match source {
             Source::File(path) => read_moments(path, &self.args.memory.limits()),
-            Source::Nothing(e) => Err(again(e)),
+            Source::Nothing(e) => Err(e.again()),
             Source::Held(..) | Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => {
                 unreachable!("moments are files")
             }

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         Inputs::find_drive(&args.inputs, args.read.options()?, &args.frames.frames(), &stderr::Stderr)?;
     params.deskew = args.deskew.applies_to(&sources, &inputs);
     files::check(args, &sources.iter().filter_map(Source::path).collect::<Vec<_>>())?;
-    let sensor = args.sensor.pose;
+    let sensor = args.sensor.pose(&sources)?;
     let device = device::open(device, &sources)?;
     let job = Job {
         device: Some(&device),

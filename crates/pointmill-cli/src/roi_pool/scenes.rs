@@ -3,7 +3,7 @@
 
 use super::files::{BOXES, FEATURES, POINTS, ROLES, Sources};
 use crate::failure::Failure;
-use crate::inputs::{Source, again, files, is_one_file, is_stdin, stem};
+use crate::inputs::{Source, files, is_one_file, is_stdin, stem};
 use pointmill_data::sort_naturally;
 use pointmill_io::{Detail, IoError};
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ impl Scenes {
     /// The files of a scene, if none is missing.
     pub(super) fn files(&self, index: usize, source: &Source) -> Result<Sources, IoError> {
         if let Source::Nothing(e) = source {
-            return Err(again(e));
+            return Err(e.again());
         }
         if let Some(one) = &self.one {
             return Ok(one.clone());

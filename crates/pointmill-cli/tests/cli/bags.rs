@@ -23,7 +23,7 @@ fn info_lists_topics_and_layouts() {
         topic      /points  sensor_msgs/msg/PointCloud2, 3 messages in 0.200 s\n\
         \x20 first    4 x 8 points of 48 bytes in `lidar`\n\
         \x20 columns  9: x f32, y f32, z f32, intensity f32, t u32, reflectivity u16, ring u16, ambient u16, range u32\n\
-        \x20 times    `t` in ns, from the stamp\n";
+        \x20 times    `t` in ns (by the span), from the stamp\n";
     assert_eq!(told.out, wanted);
     let told = run(folder.path(), "info drive.mcap --json").expect(0);
     let frame = told.data("frame").remove(0);
@@ -31,7 +31,10 @@ fn info_lists_topics_and_layouts() {
     let topic = &frame["topics"][1];
     assert_eq!((&topic["name"], &topic["messages"]), (&"/points".into(), &3.into()));
     assert_eq!(topic["first_ns"], 1_700_000_000_005_000_000u64);
-    assert_eq!(topic["layout"]["times"], serde_json::json!({"name": "t", "unit": "ns", "origin": "stamp"}));
+    assert_eq!(
+        topic["layout"]["times"],
+        serde_json::json!({"name": "t", "unit": "ns", "unit_source": "span", "origin": "stamp"})
+    );
     assert_eq!(frame["topics"][0]["layout"], serde_json::Value::Null);
 }
 
@@ -137,10 +140,7 @@ fn a_bag_of_two_topics_fails_in_its_turn() {
 /// The files that `convert` makes of a bag, by name.
 fn converted(folder: &Path, bag: &str) -> Vec<(String, Vec<u8>)> {
     run(folder, &format!("convert {bag} --to npy --out out")).expect(0);
-    let out = folder.join("out");
-    let files = names(&out).into_iter().map(|name| (name.clone(), fs::read(out.join(name)).unwrap())).collect();
-    fs::remove_dir_all(out).unwrap();
-    files
+    names_and_bytes(folder)
 }
 
 #[test]
@@ -165,4 +165,96 @@ fn every_container_gives_the_same_clouds() {
         let frame = told.data("frame").remove(0);
         assert_eq!((&frame["format"], &frame["topics"][1]["messages"]), (&container.into(), &3.into()));
     }
+}
+
+/// A bag of two sensors in a folder.
+fn copy_joined(folder: &Path, ending: &str) {
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags").join(format!("joined.{ending}"));
+    fs::copy(bag, folder.join(format!("joined.{ending}"))).unwrap();
+}
+
+#[test]
+fn topics_are_joined_in_every_container() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut all = vec![];
+    for ending in ["mcap", "bag", "db3"] {
+        copy_joined(at, ending);
+        let told =
+            run(at, &format!("convert joined.{ending} --to ply --out out --topic /front,/rear --json")).expect(0);
+        assert_eq!(counts(&told), [4, 4, 0, 0]);
+        let warnings: Vec<_> = told.data("frame").iter().map(|frame| frame["warnings"].to_string()).collect();
+        let wanted = "/front is joined with /rear in the frame `base_link`: 4 sweeps; 1 sweep without a cloud of /rear, \
+                      0 clouds of it in no sweep; columns that not all have were left out: `ring`";
+        assert!(warnings[0].contains(wanted), "{}", warnings[0]);
+        assert!(warnings[1..].iter().all(|others| !others.contains("joined")), "{warnings:?}");
+        let scan = pointmill_io::read(at.join("out/joined_000000.ply"), &pointmill_io::ReadOptions::default()).unwrap();
+        let names: Vec<_> = scan.fields.iter().map(|field| &*field.name).collect();
+        assert_eq!(names, ["x", "y", "z", "time_s", "sensor"]);
+        assert_eq!(scan.xyz()[..4], [[2.0, 0.0, 2.0], [3.0, 0.5, 2.0], [4.0, 0.0, 2.0], [-2.0, 0.0, 1.0]]);
+        let times = scan.times().unwrap();
+        assert!(times.start == 0.0 && (times.span() - 0.07).abs() < 1e-8, "{} {}", times.start, times.span());
+        all.push(names_and_bytes(at));
+    }
+    assert!(all[0].len() == 4 && all[1] == all[0] && all[2] == all[0]);
+    // Of some frames, the first one tells.
+    let told = run(at, "voxelize joined.mcap --topic /front,/rear --frames 2:4 --out v --json").expect(0);
+    assert!(told.data("frame")[0]["warnings"].to_string().contains("4 sweeps"));
+    assert_eq!(told.data("frame")[0]["input"], "joined.mcap#000002");
+    let told = run(at, "voxelize joined.mcap#000001 --topic /front,/rear --out one.npz --json").expect(0);
+    assert_eq!(told.data("frame")[0]["points"], 6);
+}
+
+/// The files of the folder `out`, which is removed.
+fn names_and_bytes(at: &Path) -> Vec<(String, Vec<u8>)> {
+    let out = at.join("out");
+    let files = names(&out).into_iter().map(|name| (name.clone(), fs::read(out.join(name)).unwrap())).collect();
+    fs::remove_dir_all(out).unwrap();
+    files
+}
+
+#[test]
+fn extrinsics_move_topics() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    copy_joined(at, "mcap");
+    fs::write(at.join("sensors.txt"), "# NAME X Y Z ROLL PITCH YAW\n/front 10 0 0 0 0 0\nrear 0 0 5 0 0 0\n").unwrap();
+    run(at, "convert joined.mcap --to npy --out out --topic /front,/rear --extrinsics sensors.txt").expect(0);
+    let cloud = read_npy(at.join("out/joined_000001.npy")).unwrap();
+    assert_eq!(cloud.shape(), [6, 5]);
+    run(at, "convert joined.mcap --to npy --out one --topic /front --extrinsics sensors.txt").expect(0);
+    for (text, wanted) in [
+        ("/front 1 0 0 0 0 0\n", "expected a line for /rear, or for its frame `rear`"),
+        ("/front 1 0 0 0 0 0\n/rear 0 0 0 0 0\n", "sensors.txt: line 2: expected NAME X Y Z ROLL PITCH YAW"),
+        ("/front 1 0 0 0 0 0\nrear 0 0 0 0 0 0\nleft 0 0 0 0 0 0\n", "got `left`"),
+    ] {
+        fs::write(at.join("sensors.txt"), text).unwrap();
+        let line = "convert joined.mcap --to npy --out c --topic /front,/rear --extrinsics sensors.txt";
+        let told = run(at, line);
+        assert!(told.err.contains(wanted), "{}", told.err);
+        assert!(!at.join("c").exists());
+    }
+    fs::write(at.join("a.bin"), [0; 160]).unwrap();
+    fs::write(at.join("sensors.txt"), "/front 1 0 0 0 0 0\n").unwrap();
+    let told = run(at, "convert a.bin --to npy --out a.npy --extrinsics sensors.txt").expect(3);
+    assert!(told.err.contains("extrinsics: expected a bag of sweeps"), "{}", told.err);
+}
+
+/// The same messages give one trajectory, bit for bit.
+#[test]
+fn every_container_gives_the_same_trajectory() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let sum = |ending: &str| {
+        let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags").join(format!("moving.{ending}"));
+        fs::copy(bag, at.join(format!("moving.{ending}"))).unwrap();
+        run(at, &format!("odometry moving.{ending} --out {ending}.txt --format-poses tum --voxel-size 2")).expect(0);
+        let text = fs::read_to_string(at.join(format!("{ending}.txt"))).unwrap();
+        let last: Vec<f64> = text.lines().last().unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
+        // It moves 0.4 m a sweep, so that the trajectory is none of standing still.
+        assert!((last[1] - 1.6).abs() < 0.1 && last[0] == 1_700_000_000.4, "{text}");
+        text
+    };
+    let wanted = sum("mcap");
+    assert_eq!((sum("bag"), sum("db3")), (wanted.clone(), wanted));
 }

@@ -1,5 +1,6 @@
 //! The binary as a user runs it: arguments, files, exit codes, what is printed.
 
+mod bag_folders;
 mod bags;
 mod batch;
 mod commands;

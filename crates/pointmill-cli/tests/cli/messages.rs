@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Files with one mistake each, or none; all are text.
-const TEXTS: [(&str, &str); 31] = [
+const TEXTS: [(&str, &str); 32] = [
     ("drive.bag", "#ROSBAG V2.0\n"),
     ("drive.db3", "SQLite format 3\0"),
     ("ego.csv", "timestamp_ns,qw,qx,qy,qz,tx_m,ty_m,tz_m\n1,1,0,0,0,0,0,0\n"),
@@ -21,6 +21,7 @@ const TEXTS: [(&str, &str); 31] = [
     ("scan.csv", "x,y,z\n1,2,3\n"),
     ("euroc.csv", "1403636580838555648,0,0,0,1,0,0,0\n"),
     ("pose.txt", "0 0 0 0 0 0\n"),
+    ("sensors.txt", "/points 0 0 0 0 0 0\n"),
     ("guess.ply", "0 0 0 0 0 0\n"),
     ("guess.arrow", "0 0 0 0 0 0\n"),
     ("two.txt", "0 0 0 0 0 0\n0 0 0 0 0 0\n"),

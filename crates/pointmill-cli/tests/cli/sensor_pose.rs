@@ -149,6 +149,13 @@ fn maps_and_fixes_of_the_vehicle() {
     assert_eq!(cells[0].coords, cells[1].coords);
     assert!(cells[0].mean.iter().flatten().zip(cells[1].mean.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-4));
 
+    // Joined sweeps are where the sensor was, and a map by tiles is one.
+    for (name, poses) in [("a.ply", "sensor.txt".to_owned()), ("b.ply", format!("vehicle.txt {FLAG}"))] {
+        run(at, &format!("merge d --poses {poses} --voxel-size 0.5 --out {name}")).expect(0);
+    }
+    let [a, b] = ["a.ply", "b.ply"].map(|name| read(at.join(name), &ReadOptions::default()).unwrap().xyz());
+    assert!(a.len() == b.len() && a.iter().flatten().zip(b.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-3));
+
     let [x, y, z, roll, pitch, yaw] = vehicle[0].xyzrpy();
     let guess = format!("--guess={},{},{z},{roll},{pitch},{yaw}", x + 0.3, y - 0.2);
     for map in ["vehicle.npz", "blocks"] {
@@ -175,9 +182,11 @@ fn poses_that_cannot_be_are_refused() {
     let at = folder.path();
     write_drive(at);
     for (command, wanted) in [
-        ("odometry d --sensor-pose 1,2,3", "expected 6 numbers separated by commas, got 3"),
+        ("odometry d --sensor-pose 1,2,3", "expected 6 numbers separated by commas, got 3: X,Y,Z,ROLL"),
         ("odometry d --sensor-pose nan,0,0,0,0,0", "finite"),
         ("ndt build d --sensor-pose 1,2,3,0,0,0 --out m.npz", "--sensor-pose: needs --poses"),
+        ("merge d --sensor-pose 1,2,3,0,0,0 --out m.ply", "--sensor-pose: needs --poses"),
+        ("odometry d --sensor-pose base_link", "--sensor-pose base_link: expected X,Y,Z"),
         ("odometry d --out poses.csv", "--out poses.csv: expected --format-poses csv"),
         ("odometry d --out poses.txt --format-poses csv", "--out poses.txt: expected a file name ending in .csv"),
     ] {
@@ -185,4 +194,22 @@ fn poses_that_cannot_be_are_refused() {
         assert!(told.err.contains(wanted), "{command}: {}", told.err);
     }
     assert_eq!(fs::read_dir(at).unwrap().count(), 1);
+}
+
+/// The static transforms of a bag say where the sensor is.
+#[test]
+fn a_frame_of_the_bag_is_the_vehicle() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let identities = Poses { poses: vec![Pose::IDENTITY; 4], ..Poses::default() };
+    write_poses(at.join("poses.txt"), &identities, PoseFormat::Kitti).unwrap();
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bags/joined.mcap");
+    fs::copy(bag, at.join("drive.mcap")).unwrap();
+    let merge = "merge drive.mcap --topic /front --poses poses.txt --out a.ply --sensor-pose";
+    run(at, &format!("{merge} base_link")).expect(0);
+    let points = read(at.join("a.ply"), &ReadOptions::default()).unwrap().xyz();
+    // The sensor is 1 m before and 2 m above the origin of the vehicle.
+    assert_eq!((points.len(), points[0]), (12, [2.0, 0.0, 2.0]));
+    let told = run(at, &format!("{merge} odom")).expect(2);
+    assert!(told.err.contains("--sensor-pose odom: ") && told.err.contains("`front`"), "{}", told.err);
 }

@@ -6,7 +6,7 @@ use super::arguments::{
 };
 use super::frames::Frames;
 use super::in_time;
-use super::source::{BagCloud, Opened, Source, Stamped, again};
+use super::source::{BagCloud, Opened, Source, Stamped};
 use crate::poses::is_deskewed;
 use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
@@ -95,7 +95,8 @@ impl Inputs {
                 other => sources.push(other),
             }
         }
-        let sources = frames.of(sources)?;
+        let mut sources = frames.of(sources)?;
+        tell_once(&mut sources);
         let inputs = inputs.settle_origin(&sources);
         Ok((sources, inputs))
     }
@@ -267,14 +268,15 @@ impl Inputs {
                 return Ok((read_from(&bytes[..], &path.to_string_lossy(), &self.options)?, source.stamp_ns()));
             }
             Source::Stdin => read_stdin(&self.options)?,
-            Source::Cloud(BagCloud { bag, topic, number }) => {
-                let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
+            Source::Cloud(BagCloud { bag, sweeps, number, is_told }) => {
+                let mut cloud = bag.sweep(sweeps, *number)?;
+                cloud.scan.warnings.extend(sweeps.told().filter(|_| *is_told).cloned());
                 let angle = self.options.dataset.and_then(Dataset::vertical_angle);
                 let scan = if let Some(angle) = angle { cloud.scan.raised(angle) } else { cloud.scan };
                 let scan = if let Some(area) = self.options.area { scan.within(area) } else { scan };
                 return Ok((scan.about(origin), Some(cloud.stamp_ns)));
             }
-            Source::Nothing(e) => return Err(again(e)),
+            Source::Nothing(e) => return Err(e.again()),
             Source::Sweep(i) => Scan::from(self.drive().sweep(*i)).about(origin),
             Source::Street => unreachable!("the street is no cloud"),
         };
@@ -315,6 +317,16 @@ impl Inputs {
 
     fn drive(&self) -> &Drive {
         self.drive.as_ref().expect("sweeps come with the drive")
+    }
+}
+
+/// Lets the first sweep of each bag tell how its topics were joined.
+fn tell_once(sources: &mut [Source]) {
+    let mut told: Option<Arc<Bag>> = None;
+    for source in sources {
+        let Source::Cloud(cloud) = source else { continue };
+        cloud.is_told = told.as_ref().is_none_or(|bag| !Arc::ptr_eq(bag, &cloud.bag));
+        told = Some(cloud.bag.clone());
     }
 }
 

@@ -4,7 +4,7 @@
 use super::find_inputs;
 use super::source::{BagCloud, STDIN, Source};
 use crate::{DataError, Needs};
-use pointmill_io::bag::Bag;
+use pointmill_io::bag::{Bag, files_of_folder};
 use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,22 +15,33 @@ use std::sync::Arc;
 /// # Errors
 /// A bag of which no topic is meant, or one of several.
 pub(super) fn clouds_of_file(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
-    let bag = is_bag(&path).then(|| open_bag(&path, options).ok()).flatten();
-    clouds(Source::File(path), bag, options)
+    if !path.is_dir() {
+        let bag = is_bag(&path).then(|| open_bag(&path, options).ok()).flatten();
+        return clouds(Source::File(path), bag, options);
+    }
+    // A folder is no file that fails in its turn.
+    let (bag, end) = match open_bag(&path, options) {
+        Ok(bag) => {
+            let none = || IoError::UnsupportedFormat(Detail::new(&path, "clouds", "one or more", "a topic without"));
+            let end = bag.cut().unwrap_or_else(none);
+            (bag, end)
+        }
+        Err(e) => return Ok(vec![Source::Nothing(e)]),
+    };
+    clouds(Source::Nothing(end), Some(bag), options)
 }
 
 /// The same of a file and of the bag in it, if it is one that can be opened.
 pub(super) fn clouds(file: Source, bag: Option<Bag>, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
     let Some(bag) = bag else { return Ok(vec![file]) };
-    if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
+    if options.topics.is_empty() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
         return Ok(vec![file]);
     }
-    let wanted = bag.cloud_topic(options.topic.as_deref())?;
-    let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
-    let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
-    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
-    let mut sources: Vec<_> = (0..count).map(cloud).collect();
-    if bag.cut().is_some() || count == 0 {
+    let sweeps = Arc::new(bag.sweeps(&options.topics, options.extrinsics.as_ref())?);
+    let bag = Arc::new(bag);
+    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), sweeps: sweeps.clone(), number, is_told: false });
+    let mut sources: Vec<_> = (0..sweeps.len()).map(cloud).collect();
+    if bag.cut().is_some() || sweeps.is_empty() {
         sources.push(file);
     }
     Ok(sources)
@@ -42,14 +53,13 @@ pub(super) fn cloud_of_bag(arg: &Path, options: &ReadOptions) -> Option<Result<S
     let (path, number) = bag_and_number(arg)?;
     let find = || {
         let bag = open_bag(&path, options)?;
-        let wanted = bag.cloud_topic(options.topic.as_deref())?;
-        let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count);
-        if number as u64 >= count {
-            let expected = format!("a number below {count}, the clouds of {}", wanted.name);
+        let sweeps = bag.sweeps(&options.topics, options.extrinsics.as_ref())?;
+        if number >= sweeps.len() {
+            let topic = &bag.topics()[sweeps.topics()[0]].name;
+            let expected = format!("a number below {}, the clouds of {topic}", sweeps.len());
             return Err(IoError::InvalidArgument(Detail::new(arg, "cloud", expected, number.to_string())));
         }
-        let topic = topic.expect("a topic of the bag");
-        Ok(Source::Cloud(BagCloud { bag: Arc::new(bag), topic, number }))
+        Ok(Source::Cloud(BagCloud { bag: Arc::new(bag), sweeps: Arc::new(sweeps), number, is_told: false }))
     };
     Some(find())
 }
@@ -68,14 +78,27 @@ pub fn open_bag(path: &Path, options: &ReadOptions) -> Result<Bag, IoError> {
     open(path, &options.limits)
 }
 
-/// Whether a file is a bag, by its name.
+/// Whether a file is a bag, by its name, or a folder one of several files.
 pub fn is_bag(path: &Path) -> bool {
+    if path.is_dir() { files_of_folder(path).is_ok_and(|files| files.is_some()) } else { is_named(path) }
+}
+
+fn is_named(path: &Path) -> bool {
     Format::from_name(path).is_some_and(Format::is_bag)
 }
 
 /// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match
-/// a pattern. One that cannot be read fails in its turn.
+/// a pattern. One that cannot be read fails in its turn. A folder that is a bag is one input.
 pub fn files(arg: &Path) -> Result<Vec<Source>, DataError> {
+    match files_of_folder(arg) {
+        // A bag of one file has its name.
+        Ok(Some(files)) => match &files[..] {
+            [file] if file.is_file() && !file.is_symlink() => return Ok(vec![Source::File(file.clone())]),
+            _ => return Ok(vec![Source::File(arg.into())]),
+        },
+        Err(e) => return Ok(vec![Source::Nothing(e)]),
+        Ok(None) => {}
+    }
     match find_inputs(&[arg]) {
         Ok(found) => Ok(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File)).collect()),
         Err(e @ IoError::InvalidArgument(_)) => Err(e.into()),

@@ -17,4 +17,4 @@ pub use arguments::{
 pub use find::find_inputs;
 pub use frames::{FrameRange, Frames};
 pub use order::{natural_order, sort_naturally};
-pub use source::{BagCloud, STDIN, SYNTHETIC, Source, Stamped, again, shown, stem};
+pub use source::{BagCloud, STDIN, SYNTHETIC, Source, Stamped, shown, stem};

@@ -1,7 +1,8 @@
 //! One input: a file, the standard input, a cloud of a bag, or a sweep of the built-in drive.
 
 use crate::poses::log_stamp_ns;
-use pointmill_io::bag::Bag;
+use pointmill_core::Pose;
+use pointmill_io::bag::{Bag, Sweeps};
 use pointmill_io::{Format, IoError, Scan};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,16 +43,26 @@ pub(super) type Opened = Result<(Stamped, f64), IoError>;
 pub struct BagCloud {
     /// The bag, which is open.
     pub bag: Arc<Bag>,
-    /// The place of its topic.
-    pub(super) topic: usize,
-    /// Its number in the topic.
+    /// The sweeps of the bag.
+    pub(super) sweeps: Arc<Sweeps>,
+    /// Its number among them.
     pub(super) number: usize,
+    /// Whether how topics were joined is told with it.
+    pub(super) is_told: bool,
 }
 
 impl BagCloud {
     /// The name to show.
     pub fn name(&self) -> PathBuf {
         self.bag.cloud_name(self.number)
+    }
+
+    /// The pose of the cloud's frame in another, by the static transforms of the bag.
+    ///
+    /// # Errors
+    /// A cloud that cannot be read; frames that no transforms connect; as [`Bag::static_frames`].
+    pub fn pose_in(&self, frame: &str) -> Result<Pose, IoError> {
+        self.bag.static_frames()?.pose(frame, &self.bag.sweep(&self.sweeps, self.number)?.frame)
     }
 }
 
@@ -136,17 +147,6 @@ pub fn stem(path: &Path) -> OsString {
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
-}
-
-/// A copy of the error.
-pub fn again(e: &IoError) -> IoError {
-    match e {
-        IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
-        IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
-        IoError::UnsupportedFormat(detail) => IoError::UnsupportedFormat(detail.clone()),
-        IoError::InvalidArgument(detail) => IoError::InvalidArgument(detail.clone()),
-        other => IoError::io(other.path(), "find")(std::io::Error::other(other.to_string())),
-    }
 }
 
 #[cfg(test)]

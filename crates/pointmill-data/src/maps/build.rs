@@ -39,8 +39,6 @@ pub struct BuildOptions<'a> {
     pub block: Option<f64>,
     /// How sums become cells.
     pub params: NdtParams,
-    /// The pose of the sensor on the vehicle whose poses they are.
-    pub sensor: Option<Pose>,
     /// Whether other runs add to the map at the same time, and need the same origin.
     pub shared: bool,
 }
@@ -102,7 +100,6 @@ impl Build {
             return Err(DataError::without("no-merge", expected, "one that the inputs decide", needs));
         }
         let poses = InputPoses::read(options.poses, options.deskew, (&mut sources, &inputs), observer)?;
-        let poses = poses.map(|poses| poses.with_sensor_pose(options.sensor));
         let NdtParams { covariance, min_points, eigen_ratio } = options.params;
         let block = options.block.unwrap_or(BLOCK);
         let settings = BlockSettings::new(options.resolution, block, covariance, min_points, eigen_ratio)?;
@@ -112,6 +109,12 @@ impl Build {
         let name = |source: &Source| source.file().map_or_else(|| source.name(), |file| map.name_of(file));
         let names = sources.iter().map(name).collect();
         Ok((Self::of(map, inputs, poses, options.drop_zeros), sources, names))
+    }
+
+    /// With the pose of the sensor on the vehicle whose poses were given.
+    #[must_use]
+    pub fn with_sensor_pose(self, sensor: Option<Pose>) -> Self {
+        Self { poses: self.poses.map(|poses| poses.with_sensor_pose(sensor)), ..self }
     }
 
     /// With a map that is there. The inputs are about its origin.

@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 /// Where Argoverse 2 has the poses of a log, and in which folder of it the sweeps.
 const LOG_POSES: &str = "city_SE3_egovehicle.feather";
 const LOG_SWEEPS: &str = "sensors/lidar";
-/// Seconds from a stamp beyond which times of points are of a clock of their own.
-const FARTHEST: f64 = 2.0;
 
 /// The poses of the log of Argoverse 2 that a sweep, or the folder of its sweeps, belongs to:
 /// `city_SE3_egovehicle.feather` beside `sensors/lidar`, if it is there.
@@ -75,7 +73,7 @@ pub fn is_deskewed(sweep: impl AsRef<Path>, dataset: Option<Dataset>) -> bool {
 pub fn moment_ns(stamp_ns: i64, time: Option<f64>) -> i64 {
     match time {
         Some(time) if TimeOrigin::of_time(time) == TimeOrigin::Epoch => nanoseconds(time),
-        Some(time) if time.abs() <= FARTHEST => stamp_ns.saturating_add(nanoseconds(time)),
+        Some(time) if time.abs() <= TimeOrigin::FARTHEST => stamp_ns.saturating_add(nanoseconds(time)),
         _ => stamp_ns,
     }
 }

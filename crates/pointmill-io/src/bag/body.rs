@@ -2,7 +2,7 @@
 
 use super::file::MessageIndexEntry;
 use crate::error::IoError;
-use crate::fault::fault;
+use crate::fault::{At, bail, fault};
 use std::path::Path;
 
 /// A message in a chunk.
@@ -11,6 +11,14 @@ pub(super) struct Body<'c> {
     pub(super) length: u64,
     /// The message, or why it is not the one of the index.
     pub(super) data: Result<&'c [u8], IoError>,
+}
+
+/// Checks the bytes of a message before they are read.
+pub(super) fn check_size(at: At<'_>, length: u64, most: u64) -> Result<(), IoError> {
+    if length > most {
+        bail!(at, LimitExceeded, "message", "at most {most} bytes", "{length} bytes");
+    }
+    Ok(())
 }
 
 /// The index names a message that is not there.

@@ -76,12 +76,12 @@ impl Container {
         }
     }
 
-    /// The message at a place outside of chunks.
-    pub(super) fn message(self, file: &mut File<'_>, place: &MessageIndexEntry) -> Result<Vec<u8>, IoError> {
+    /// The message at a place outside of chunks, of at most so many bytes.
+    pub(super) fn message(self, file: &mut File<'_>, place: &MessageIndexEntry, most: u64) -> Result<Vec<u8>, IoError> {
         match self {
-            Self::Mcap => mcap::message(file, place),
-            Self::Rosbag => rosbag::message(file, place),
-            Self::Sqlite => sqlite::message(file, place),
+            Self::Mcap => mcap::message(file, place, most),
+            Self::Rosbag => rosbag::message(file, place, most),
+            Self::Sqlite => sqlite::message(file, place, most),
         }
     }
 

@@ -47,6 +47,8 @@ impl<'a> File<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MessageIndexEntry {
     pub(super) log_time_ns: u64,
+    /// The number of its file in the bag.
+    pub(super) part: u16,
     /// Where its chunk starts; 0 for a message outside of chunks.
     pub(super) chunk: u64,
     /// Where its record starts, in the content of its chunk or in the file; in a database its row.
@@ -60,7 +62,12 @@ pub(super) struct MessageIndexEntry {
 }
 
 impl MessageIndexEntry {
+    /// The chunk, among those of all files of the bag.
+    pub(super) const fn of_chunk(&self) -> (u16, u64) {
+        (self.part, self.chunk)
+    }
+
     pub(super) const fn new(log_time_ns: u64, chunk: u64, at: u64, channel: u16) -> Self {
-        Self { log_time_ns, chunk, at, channel, room: u32::MAX, together: 1 }
+        Self { log_time_ns, part: 0, chunk, at, channel, room: u32::MAX, together: 1 }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::cloud::PointCloud2;
 use super::file::MessageIndexEntry;
-use super::held::cost;
 use super::kind::{CLOUDS, Kind};
+use super::passes::Chunks;
+use super::tf;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
 use crate::fault::{At, bail, fault};
@@ -28,16 +29,26 @@ pub struct Topic {
     pub first_ns: u64,
     /// When its last message was recorded.
     pub last_ns: u64,
-    /// The messages of a topic of clouds, in the order of their times.
+    /// The messages of a topic of clouds or of static transforms, in the order of their times.
     pub(super) messages: Vec<MessageIndexEntry>,
 }
 
 impl Topic {
     /// How its clouds lie in their bytes; `None` for a topic of something else.
     pub fn cloud_encoding(&self) -> Option<Encoding> {
+        self.encoding().filter(|_| self.is_cloud())
+    }
+
+    /// How its static transforms lie in their bytes; `None` for a topic of something else.
+    pub(super) fn tf_encoding(&self) -> Option<Encoding> {
+        self.encoding().filter(|_| tf::is_static(&self.name, &self.schema_name))
+    }
+
+    /// How its messages lie in their bytes, if that is known.
+    fn encoding(&self) -> Option<Encoding> {
         match &*self.message_encoding {
-            "cdr" if self.is_cloud() => Some(Encoding::Cdr),
-            "ros1" if self.is_cloud() => Some(Encoding::Ros1),
+            "cdr" => Some(Encoding::Cdr),
+            "ros1" => Some(Encoding::Ros1),
             _ => None,
         }
     }
@@ -55,6 +66,25 @@ impl Topic {
         kind.read(bytes, encoding, path)
     }
 
+    /// Adds the topic of the file with a number to those of the files before it.
+    pub(super) fn join(mut self, part: u16, topics: &mut BTreeMap<[String; 3], Self>) {
+        self.messages.iter_mut().for_each(|place| place.part = part);
+        let key = [&self.name, &self.schema_name, &self.message_encoding].map(Clone::clone);
+        let Some(known) = topics.get_mut(&key) else {
+            topics.insert(key, self);
+            return;
+        };
+        if self.count > 0 {
+            let (first, last) = (self.first_ns, self.last_ns);
+            (known.first_ns, known.last_ns) = match known.count {
+                0 => (first, last),
+                _ => (known.first_ns.min(first), known.last_ns.max(last)),
+            };
+        }
+        known.count += self.count;
+        known.messages.append(&mut self.messages);
+    }
+
     fn saw(&mut self, time: u64) {
         (self.first_ns, self.last_ns) = match self.count {
             0 => (time, time),
@@ -65,13 +95,11 @@ impl Topic {
 }
 
 /// The most topics of a bag, each with up to three names of 1 KiB.
-const MOST_TOPICS: usize = 4096;
+pub(super) const MOST_TOPICS: usize = 4096;
 
 /// What a walk has found so far.
 pub(super) struct Found<'a> {
     path: &'a Path,
-    /// Bytes of the file.
-    length: u64,
     pub(super) limits: &'a Limits,
     /// Which topic a channel has.
     channels: BTreeMap<u16, usize>,
@@ -84,8 +112,7 @@ pub(super) struct Found<'a> {
     pub(super) places: u64,
     /// Bytes that the chunks so far unpack to.
     unpacked: u64,
-    /// For each chunk its bytes, unpacked and in the file.
-    sizes: BTreeMap<u64, [u64; 2]>,
+    pub(super) chunks: Chunks,
     /// Whether what is not whole is left out.
     pub(super) salvage: bool,
     /// The first that was left out.
@@ -97,7 +124,6 @@ impl<'a> Found<'a> {
     pub(super) const fn new(path: &'a Path, length: u64, limits: &'a Limits, salvage: bool) -> Self {
         Self {
             path,
-            length,
             limits,
             channels: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -105,7 +131,7 @@ impl<'a> Found<'a> {
             names: BTreeMap::new(),
             places: 0,
             unpacked: 0,
-            sizes: BTreeMap::new(),
+            chunks: Chunks { length, sizes: BTreeMap::new() },
             salvage,
             damage: None,
         }
@@ -113,31 +139,27 @@ impl<'a> Found<'a> {
 
     /// A place in the file, for errors.
     fn at(&self, at: u64) -> At<'a> {
-        At { path: self.path, offset: Some(at.min(self.length)) }
+        At { path: self.path, offset: Some(at.min(self.chunks.length)) }
     }
 
     /// Counts what a chunk unpacks to. One that alone is too large is refused when it is read.
-    pub(super) fn count(&mut self, at: u64, [size, packed]: [u64; 2]) -> Result<(), IoError> {
-        if size <= self.limits.most_unpacked(self.length) {
+    pub(super) fn count(&mut self, chunk: u64, [size, packed]: [u64; 2]) -> Result<(), IoError> {
+        if size <= self.limits.most_unpacked(self.chunks.length) {
             self.unpacked = self.unpacked.saturating_add(size);
-            self.check_unpacked(at, "chunks unpacked", self.unpacked)?;
-            self.sizes.insert(at, [size, packed]);
+            let (at, length) = (self.at(chunk), self.chunks.length);
+            self.limits.check_unpacked(&at, "chunks unpacked", self.unpacked, length)?;
+            self.chunks.sizes.insert((0, chunk), [size, packed]);
         }
         Ok(())
     }
 
-    fn check_unpacked(&self, at: u64, field: &str, bytes: u64) -> Result<(), IoError> {
-        self.limits.check_unpacked(&self.at(at), field, bytes, self.length)
-    }
-
-    /// Checks what reading clouds in this order unpacks, chunks that are let go in between again.
+    /// Checks what reading messages in this order unpacks, chunks that are let go in between again.
     pub(super) fn check_pass<'p>(
         &self,
         field: &str,
         places: impl Iterator<Item = &'p MessageIndexEntry>,
     ) -> Result<(), IoError> {
-        let bytes = cost(places, &self.sizes, self.limits.max_memory);
-        self.check_unpacked(0, &format!("chunks unpacked for the {field}"), bytes)
+        self.chunks.check_pass(self.path, self.limits, field, places, true)
     }
 
     /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the
@@ -191,7 +213,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// Counts a message, and keeps the place of a cloud.
+    /// Counts a message, and keeps its place if it will be read.
     pub(super) fn saw(&mut self, place: MessageIndexEntry) -> Result<(), IoError> {
         let Some(&topic) = self.channels.get(&place.channel) else {
             let near = place.chunk.max(place.at * u64::from(place.chunk == 0));
@@ -200,7 +222,7 @@ impl<'a> Found<'a> {
         *self.counts.entry(place.channel).or_default() += 1;
         let topic = &mut self.topics[topic];
         topic.saw(place.log_time_ns);
-        if topic.cloud_encoding().is_some() {
+        if topic.cloud_encoding().or(topic.tf_encoding()).is_some() {
             self.places += 1;
             // Vectors double.
             let bytes = 2 * self.places * size_of::<MessageIndexEntry>() as u64;

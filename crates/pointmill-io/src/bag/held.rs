@@ -7,6 +7,9 @@
 use super::file::MessageIndexEntry;
 use std::collections::BTreeMap;
 
+/// A chunk: the number of its file in the bag, and where it starts there.
+pub(super) type Place = (u16, u64);
+
 /// The most bytes that are held, and the most chunks. One chunk is held whatever it has.
 const MOST: (u64, usize) = (64 << 20, 64);
 
@@ -20,8 +23,8 @@ pub(super) struct Held<T> {
 
 #[derive(Debug)]
 struct Chunk<T> {
-    /// Where it starts in the file.
-    at: u64,
+    /// The number of its file, and where it starts there.
+    at: Place,
     bytes: u64,
     /// Clouds that were not read since it was unpacked.
     left: u16,
@@ -39,7 +42,7 @@ impl<T: Clone> Held<T> {
     }
 
     /// The content of a chunk, if it is held.
-    pub(super) fn get(&mut self, at: u64) -> Option<T> {
+    pub(super) fn get(&mut self, at: Place) -> Option<T> {
         let place = self.chunks.iter().rposition(|chunk| chunk.at == at)?;
         let chunk = self.chunks.remove(place);
         let content = chunk.content.clone();
@@ -58,11 +61,11 @@ impl<T: Clone> Held<T> {
     /// Holds the chunk of a cloud.
     pub(super) fn put(&mut self, place: &MessageIndexEntry, bytes: u64, content: T) {
         self.bytes = self.bytes.saturating_add(bytes);
-        self.chunks.push(Chunk { at: place.chunk, bytes, left: place.together, content });
+        self.chunks.push(Chunk { at: place.of_chunk(), bytes, left: place.together, content });
     }
 
     /// Counts a cloud of a chunk as read, and lets the chunk go with the last one.
-    pub(super) fn read(&mut self, at: u64) {
+    pub(super) fn read(&mut self, at: Place) {
         let Some(place) = self.chunks.iter().rposition(|chunk| chunk.at == at) else { return };
         self.chunks[place].left = self.chunks[place].left.saturating_sub(1);
         if self.chunks[place].left == 0 {
@@ -71,22 +74,25 @@ impl<T: Clone> Held<T> {
     }
 }
 
-/// The bytes that are unpacked if clouds are read in this order. `sizes` has the bytes of chunks,
-/// unpacked and in the file.
+/// The bytes that are unpacked if clouds are read in this order, if `is_last` for the last time. `sizes`
+/// has the bytes of chunks, unpacked and in the file.
 pub(super) fn cost<'a>(
     places: impl Iterator<Item = &'a MessageIndexEntry>,
-    sizes: &BTreeMap<u64, [u64; 2]>,
+    sizes: &BTreeMap<Place, [u64; 2]>,
     max_memory: Option<u64>,
+    is_last: bool,
 ) -> u64 {
     let (mut held, mut cost) = (Held::new(max_memory), 0u64);
     for place in places {
-        let Some([bytes, packed]) = sizes.get(&place.chunk) else { continue };
-        if held.get(place.chunk).is_none() {
+        let Some([bytes, packed]) = sizes.get(&place.of_chunk()) else { continue };
+        if held.get(place.of_chunk()).is_none() {
             held.make_room(bytes.saturating_add(*packed));
             held.put(place, *bytes, ());
             cost = cost.saturating_add(*bytes);
         }
-        held.read(place.chunk);
+        if is_last {
+            held.read(place.of_chunk());
+        }
     }
     cost
 }
@@ -101,15 +107,18 @@ mod tests {
 
     #[test]
     fn chunks_that_overlap_are_unpacked_once_while_there_is_room() {
-        let sizes = BTreeMap::from([(1, [10 << 20, 100]), (2, [10 << 20, 100])]);
+        let sizes = BTreeMap::from([((0, 1), [10 << 20, 100]), ((0, 2), [10 << 20, 100])]);
         let turns: Vec<_> = (0..200).map(|i| place(1 + i % 2, 100)).collect();
-        assert_eq!(cost(turns.iter(), &sizes, None), 20 << 20);
+        assert_eq!(cost(turns.iter(), &sizes, None, true), 20 << 20);
         // Room for one: each cloud unpacks its chunk.
-        assert_eq!(cost(turns.iter(), &sizes, Some(15 << 20)), 200 * (10 << 20));
-        let large = BTreeMap::from([(1, [40 << 20, 100]), (2, [40 << 20, 100])]);
-        assert_eq!(cost(turns.iter(), &large, None), 200 * (40 << 20));
+        assert_eq!(cost(turns.iter(), &sizes, Some(15 << 20), true), 200 * (10 << 20));
+        // A chunk of which a topic has one cloud stays for the clouds of another.
+        let [one, two] = [true, false].map(|is_last| cost([place(1, 1), place(1, 1)].iter(), &sizes, None, is_last));
+        assert_eq!([one, two], [20 << 20, 10 << 20]);
+        let large = BTreeMap::from([((0, 1), [40 << 20, 100]), ((0, 2), [40 << 20, 100])]);
+        assert_eq!(cost(turns.iter(), &large, None, true), 200 * (40 << 20));
         // Clouds outside of chunks cost nothing.
-        assert_eq!(cost([place(0, 1)].iter(), &sizes, None), 0);
+        assert_eq!(cost([place(0, 1)].iter(), &sizes, None, true), 0);
     }
 
     #[test]
@@ -117,16 +126,17 @@ mod tests {
         let mut held = Held::new(None);
         held.put(&place(1, 2), 30, "a");
         held.put(&place(2, 1), 40, "b");
-        assert_eq!((held.get(1), held.get(3), held.bytes()), (Some("a"), None, 70));
-        held.read(2);
-        assert_eq!((held.get(2), held.bytes()), (None, 30));
-        held.read(1);
-        held.read(1);
-        assert_eq!((held.get(1), held.bytes()), (None, 0));
+        assert_eq!(held.get((1, 1)), None);
+        assert_eq!((held.get((0, 1)), held.get((0, 3)), held.bytes()), (Some("a"), None, 70));
+        held.read((0, 2));
+        assert_eq!((held.get((0, 2)), held.bytes()), (None, 30));
+        held.read((0, 1));
+        held.read((0, 1));
+        assert_eq!((held.get((0, 1)), held.bytes()), (None, 0));
         (0..100).for_each(|at| {
             held.make_room(1);
             held.put(&place(at, 9), 1, "c");
         });
-        assert_eq!((held.bytes(), held.get(35), held.get(36)), (64, None, Some("c")));
+        assert_eq!((held.bytes(), held.get((0, 35)), held.get((0, 36))), (64, None, Some("c")));
     }
 }

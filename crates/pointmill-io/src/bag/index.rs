@@ -3,6 +3,7 @@
 use super::container::Container;
 use super::file::{File, MessageIndexEntry};
 use super::found::{Found, Topic};
+use super::passes::Chunks;
 use super::sqlite;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
 use crate::fault::fault;
@@ -16,6 +17,7 @@ use std::path::Path;
 pub(super) struct Index {
     pub(super) container: Container,
     pub(super) topics: Vec<Topic>,
+    pub(super) chunks: Chunks,
     /// What is missing of a file that was cut.
     pub(super) cut: Option<Box<Detail>>,
     /// What a salvage found first that is not as it should be.
@@ -63,16 +65,17 @@ impl Index {
         for topic in &mut found.topics {
             arrange(path, &mut topic.messages)?;
         }
-        // The first cloud of each topic, for the layouts, and all clouds of one.
+        // The first cloud of each topic, for the layouts, and all messages of one.
         let topics = &found.topics;
-        found.check_pass("first clouds of all topics", topics.iter().filter_map(|topic| topic.messages.first()))?;
+        let clouds = topics.iter().filter(|topic| topic.is_cloud());
+        found.check_pass("first clouds of all topics", clouds.filter_map(|topic| topic.messages.first()))?;
         for topic in topics {
             found.check_pass(
-                &format!("clouds of `{}` in the order of their times", topic.name),
+                &format!("messages of `{}` in the order of their times", topic.name),
                 topic.messages.iter(),
             )?;
         }
-        Ok(Self { container, topics: found.topics, cut, damage: found.damage })
+        Ok(Self { container, topics: found.topics, chunks: found.chunks, cut, damage: found.damage })
     }
 }
 

@@ -1,21 +1,28 @@
 //! A bag: its topics, and its clouds one at a time.
 
 use super::cloud::{PointCloud2, PointField};
-use super::found::Topic;
+use super::container::Container;
+use super::file::{File, MessageIndexEntry};
+use super::found::{MOST_TOPICS, Topic};
+use super::frames::StaticFrames;
 use super::held::Held;
 use super::index::Index;
 use super::kind::CLOUDS;
 use super::message::message;
+use super::metadata::files_of_folder;
 use super::no_clouds::no_clouds;
+use super::passes::Chunks;
+use super::tf;
 use crate::error::{Detail, IoError};
 use crate::fault::{bail, fault};
-use crate::files::SameFile;
+use crate::files::{Place, SameFile};
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::ReadSeek;
 use crate::times::Times;
 use crate::warning::Warning;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -51,7 +58,7 @@ impl PointCloud2<'_> {
 /// # Limits
 /// [`Limits`] hold for each cloud. All chunks together may unpack to 16 MiB or 64 times the file, whichever is more, or to
 /// [`Limits::max_decoded_bytes`]; so may what a pass over the clouds of a topic unpacks, chunks that it needs again included. A bag has at most 4096
-/// topics. It holds 32 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB
+/// topics. It holds 40 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB
 /// of them, or one. A file is open while it is read from, so that any number of bags may be held.
 ///
 /// ```
@@ -65,14 +72,28 @@ impl PointCloud2<'_> {
 /// ```
 pub struct Bag {
     path: PathBuf,
-    index: Index,
+    parts: Vec<Part>,
+    topics: Vec<Topic>,
+    chunks: Chunks,
     limits: Limits,
     data: Mutex<Data>,
 }
 
+/// A file of a bag.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    container: Container,
+    /// What is missing of a file that was cut.
+    cut: Option<Box<Detail>>,
+    /// What a salvage left out first.
+    damage: Option<Box<Detail>>,
+}
+
 /// What is read from, and chunks of it.
 struct Data {
-    origin: Origin,
+    /// Of each file.
+    origins: Vec<Origin>,
     held: Held<Arc<Vec<u8>>>,
 }
 
@@ -130,6 +151,9 @@ pub enum TimeOrigin {
 pointmill_core::names!(TimeOrigin { Stamp = "stamp", Epoch = "epoch" });
 
 impl TimeOrigin {
+    /// Seconds from a stamp beyond which times of points that count from 1970 are of a clock of their own.
+    pub const FARTHEST: f64 = 2.0;
+
     /// What the times of a cloud are counted from: times that start in 2001 or later count
     /// from 1970.
     pub fn of(times: &Times) -> Self {
@@ -143,7 +167,8 @@ impl TimeOrigin {
 }
 
 impl Bag {
-    /// Opens a file and finds the places of its messages.
+    /// Opens a file and finds the places of its messages; of a folder with the `metadata.yaml` of rosbag2
+    /// all files that it lists, as one bag. The clouds of a topic come in the order of their times.
     ///
     /// A file that was cut opens too: [`Bag::cut`] says what is missing, and [`Bag::clouds`] ends
     /// with this error.
@@ -178,52 +203,99 @@ impl Bag {
         limits: &Limits,
     ) -> Result<Self, IoError> {
         let index = Index::read(name.as_ref(), &mut reader, limits, false)?;
-        Ok(Self::of(name.as_ref(), index, limits, Origin::Reader(Box::new(reader))))
+        Self::of(name.as_ref(), vec![(name.as_ref().into(), index, Origin::Reader(Box::new(reader)))], limits)
     }
 
     fn of_file(path: &Path, limits: &Limits, salvage: bool) -> Result<Self, IoError> {
-        if path.is_dir() {
-            bail!(path, UnsupportedFormat, "bag", "a file", "a folder; name the bag in it");
+        let of_folder = files_of_folder(path)?;
+        if of_folder.is_none() && path.is_dir() {
+            let wanted = "a file, or a folder with the metadata.yaml of rosbag2";
+            bail!(path, UnsupportedFormat, "bag", wanted, "a folder without; name the bag in it");
         }
-        let (same, mut file) = SameFile::first(path)?;
-        let index = Index::read(path, &mut file, limits, salvage)?;
-        Ok(Self::of(path, index, limits, Origin::File(same)))
+        let follow_links = of_folder.is_none();
+        let read = |path: PathBuf| {
+            let (same, mut file) = SameFile::first(Place { path: &path, follow_links })?;
+            let index = Index::read(&path, &mut file, limits, salvage)?;
+            Ok((path, index, Origin::File(same)))
+        };
+        let files = of_folder.unwrap_or_else(|| vec![path.into()]).into_iter().map(read);
+        Self::of(path, files.collect::<Result<_, IoError>>()?, limits)
     }
 
-    fn of(path: &Path, index: Index, limits: &Limits, origin: Origin) -> Self {
-        let data = Mutex::new(Data { origin, held: Held::new(limits.max_memory) });
-        Self { path: path.into(), index, limits: limits.clone(), data }
+    /// The bag of files with their messages.
+    fn of(path: &Path, files: Vec<(PathBuf, Index, Origin)>, limits: &Limits) -> Result<Self, IoError> {
+        let (mut parts, mut origins, mut chunks) = (vec![], vec![], Chunks::default());
+        // By name and type, the order that they have.
+        let mut topics = BTreeMap::new();
+        let is_one = files.len() == 1;
+        for (number, (path, index, origin)) in (0u16..).zip(files) {
+            let Index { container, topics: more, chunks: of_file, cut, damage } = index;
+            chunks.add(number, of_file);
+            for topic in more {
+                topic.join(number, &mut topics);
+                if topics.len() > MOST_TOPICS {
+                    bail!(path, LimitExceeded, "topics", "at most {MOST_TOPICS} of all files", (topics.len()));
+                }
+            }
+            parts.push(Part { path, container, cut, damage });
+            origins.push(origin);
+        }
+        let mut topics: Vec<Topic> = topics.into_values().collect();
+        if !is_one {
+            for topic in &mut topics {
+                topic.messages.sort();
+                let field = format!("messages of `{}` in the order of their times", topic.name);
+                chunks.check_pass(path, limits, &field, topic.messages.iter(), true)?;
+            }
+        }
+        let data = Mutex::new(Data { origins, held: Held::new(limits.max_memory) });
+        Ok(Self { path: path.into(), parts, topics, chunks, limits: limits.clone(), data })
     }
 
-    /// The file, or the name that it was given.
+    /// How much a read may take.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Checks what reading messages of several topics in this order unpacks.
+    pub(super) fn check_pass<'p>(
+        &self,
+        field: &str,
+        places: impl Iterator<Item = &'p MessageIndexEntry>,
+    ) -> Result<(), IoError> {
+        self.chunks.check_pass(&self.path, &self.limits, field, places, false)
+    }
+
+    /// The file or folder, or the name that it was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The format of the bag.
     pub fn format(&self) -> Format {
-        self.index.container.format()
+        self.parts[0].container.format()
     }
 
     /// The topics, clouds and others.
     pub fn topics(&self) -> &[Topic] {
-        &self.index.topics
+        &self.topics
     }
 
-    /// What is missing of a file that was cut.
+    /// What is missing of the first file that was cut.
     pub fn cut(&self) -> Option<IoError> {
-        self.index.cut.clone().map(IoError::Truncated)
+        self.parts.iter().find_map(|part| part.cut.clone()).map(IoError::Truncated)
     }
 
     /// What [`Bag::salvage`] left out first; `None` if the file is whole.
     pub fn damage(&self) -> Option<&Detail> {
-        self.index.damage.as_deref()
+        self.parts.iter().find_map(|part| part.damage.as_deref())
     }
 
     /// The topic of clouds that has this name; without a name, the only one.
     ///
     /// # Errors
-    /// No such topic of clouds; without a name, several. The error lists the topics of clouds.
+    /// No such topic of clouds; without a name, several. The error lists the topics of clouds. Of a file that
+    /// was cut and has none, what [`Bag::cut`] says.
     pub fn cloud_topic(&self, name: Option<&str>) -> Result<&Topic, IoError> {
         let clouds: Vec<_> = self.topics().iter().filter(|topic| topic.cloud_encoding().is_some()).collect();
         let named: Vec<_> = clouds.iter().filter(|topic| name.is_none_or(|name| topic.name == name)).collect();
@@ -232,7 +304,7 @@ impl Bag {
         }
         let list: Vec<_> = clouds.iter().map(|topic| &*topic.name).collect();
         let found = match (&list[..], name) {
-            ([], _) => return Err(no_clouds(&self.path, self.topics())),
+            ([], _) => return Err(self.cut().unwrap_or_else(|| no_clouds(&self.path, self.topics()))),
             ([_, ..], None) => format!("{}; choose one with --topic: {}", list.len(), list.join(", ")),
             ([_, ..], Some(_)) => format!("none of this name; choose one with --topic: {}", list.join(", ")),
         };
@@ -262,10 +334,15 @@ impl Bag {
     /// and [`PointCloud2::scan`]. Errors of the message name the file and the number:
     /// `drive.mcap#000012`.
     pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
-        let name = self.cloud_name(number);
-        let bytes = self.message(topic, number, true)?;
-        let cloud = topic.read(&bytes, &name)?;
-        let mut scan = cloud.scan_of(&name, &self.limits, self.format())?;
+        self.cloud_of(topic, number, &self.cloud_name(number), true)
+    }
+
+    /// The same under a name for errors. If `is_last`, its chunk goes once all clouds of the topic in it
+    /// were read so.
+    pub(super) fn cloud_of(&self, topic: &Topic, number: usize, name: &Path, is_last: bool) -> Result<Cloud, IoError> {
+        let bytes = self.message(topic, number, u64::MAX, is_last)?;
+        let cloud = topic.read(&bytes, name)?;
+        let mut scan = cloud.scan_of(name, &self.limits, self.format())?;
         let points = scan.cloud.len() as u64;
         scan.warnings.extend(self.damage().map(|_| Warning::Salvaged { points, declared: None }));
         let (stamp_ns, log_time_ns) = (cloud.stamp_ns, topic.messages[number].log_time_ns);
@@ -288,7 +365,7 @@ impl Bag {
             return Ok(None);
         }
         let name = self.cloud_name(0);
-        let bytes = self.message(topic, 0, false)?;
+        let bytes = self.message(topic, 0, u64::MAX, false)?;
         let cloud = topic.read(&bytes, &name)?;
         let scan = cloud.scan_of(&name, &self.limits, self.format())?;
         let (times, warnings) = (scan.times(), scan.warnings);
@@ -296,36 +373,52 @@ impl Bag {
         Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times, warnings }))
     }
 
-    /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read
-    /// so.
-    fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<Vec<u8>, IoError> {
+    /// The frames that the messages of `/tf_static` tell, of all topics of that name.
+    ///
+    /// # Errors
+    /// A message that cannot be read or has more than 1 MiB; a transform that is none: numbers that are
+    /// not finite, a quaternion of another length than 1; as [`StaticFrames::add`].
+    pub fn static_frames(&self) -> Result<StaticFrames, IoError> {
+        let mut frames = StaticFrames::new(&self.path);
+        for topic in self.topics() {
+            let Some(encoding) = topic.tf_encoding() else { continue };
+            for number in 0..topic.messages.len() {
+                let bytes = self.message(topic, number, tf::MOST, true)?;
+                let name = PathBuf::from(format!("{} of {}", self.cloud_name(number).display(), topic.name));
+                tf::read(&bytes, encoding, &name, &mut frames)?;
+            }
+        }
+        Ok(frames)
+    }
+
+    /// The bytes of a message, at most so many. If `is_last`, its chunk goes once all messages of the topic
+    /// in it were read so.
+    pub(super) fn message(&self, topic: &Topic, number: usize, most: u64, is_last: bool) -> Result<Vec<u8>, IoError> {
         let Some(place) = topic.messages.get(number) else {
             let wanted = format!("a number below {} of `{}`", topic.messages.len(), topic.name);
             bail!(self.path, InvalidArgument, "cloud", wanted, number);
         };
         // A panic elsewhere leaves nothing half done: chunks that are held are whole.
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
-        let Data { origin, held } = &mut *data;
-        match origin {
-            Origin::File(same) => message(
-                self.index.container,
-                &self.path,
-                &mut same.again(&self.path)?,
-                place,
-                &self.limits,
-                held,
-                is_last,
-            ),
-            Origin::Reader(reader) => {
-                message(self.index.container, &self.path, &mut **reader, place, &self.limits, held, is_last)
+        let Data { origins, held } = &mut *data;
+        let number = usize::from(place.part);
+        let Part { path, container, .. } = &self.parts[number];
+        let mut opened;
+        let reader: &mut dyn ReadSeek = match &mut origins[number] {
+            Origin::File(same) => {
+                opened = same.again(path)?;
+                &mut opened
             }
-        }
+            Origin::Reader(reader) => &mut **reader,
+        };
+        let mut file = File::new(path, reader, self.limits.max_memory)?;
+        message(*container, &mut file, place, &self.limits, held, most, is_last)
     }
 }
 
 impl fmt::Debug for Bag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bag").field("path", &self.path).field("index", &self.index).finish_non_exhaustive()
+        f.debug_struct("Bag").field("path", &self.path).field("topics", &self.topics).finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A bag of one cloud, as one of the formats of clouds.
 
+use super::file::File;
 use super::found::Topic;
 use super::held::Held;
 use super::index::Index;
@@ -28,7 +29,7 @@ pub(crate) const SQLITE: &[&[u8]] = &[sqlite::NAME];
 
 /// Reads the only cloud of a bag.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
-    let Index { container, topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
+    let Index { container, topics, cut, damage, .. } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
@@ -40,7 +41,8 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     let count: u64 = clouds.iter().map(|topic| topic.count).sum();
     if let Some(topic) = clouds.iter().find(|topic| topic.count == 1 && count == 1) {
         let mut held = Held::new(bounds.limits.max_memory);
-        let bytes = message(container, path, reader, &topic.messages[0], &bounds.limits, &mut held, true)?;
+        let mut file = File::new(path, reader, bounds.limits.max_memory)?;
+        let bytes = message(container, &mut file, &topic.messages[0], &bounds.limits, &mut held, u64::MAX, true)?;
         let mut rows = topic.read(&bytes, path)?.rows(path, bounds)?;
         let points = rows.len() as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));

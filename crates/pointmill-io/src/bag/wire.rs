@@ -119,6 +119,10 @@ impl<'p, 'a> Wire<'p, 'a> {
         self.number(field).map(u64::from_le_bytes)
     }
 
+    pub(super) fn f64(&mut self, field: &str) -> Result<f64, IoError> {
+        self.number(field).map(f64::from_le_bytes)
+    }
+
     /// A number of bytes and the bytes themselves.
     pub(super) fn sized(&mut self, field: &str) -> Result<&'a [u8], IoError> {
         let count = self.u32(field)?;

@@ -1,6 +1,7 @@
 //! A file that is opened again, and must be the one that it was.
 
-use super::open::open_named;
+use super::open::open_at;
+use super::place::Place;
 use crate::error::{Detail, IoError};
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -33,8 +34,8 @@ fn which(metadata: &Metadata) -> Which {
 
 impl SameFile {
     /// Opens a file for the first time.
-    pub(crate) fn first(path: &Path) -> Result<(Self, File), IoError> {
-        let file = open_named(path)?.0;
+    pub(crate) fn first(place: Place<'_>) -> Result<(Self, File), IoError> {
+        let (path, file) = (place.path, open_at(place)?.0);
         let which = which(&file.metadata().map_err(IoError::io(path, "stat"))?);
         Ok((Self { path: std::path::absolute(path).map_err(IoError::io(path, "open"))?, which }, file))
     }

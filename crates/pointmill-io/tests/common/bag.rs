@@ -65,6 +65,8 @@ pub(crate) fn clouds(id: u16, topic: &str) -> Vec<u8> {
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) seconds: i32,
+    pub(crate) nanoseconds: u32,
+    pub(crate) frame: &'static str,
     pub(crate) height: u32,
     pub(crate) width: u32,
     /// Name, offset, type and count of each field.
@@ -81,6 +83,8 @@ impl Message {
         let data: Vec<u8> = points.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         Self {
             seconds: 7,
+            nanoseconds: 5,
+            frame: "lidar",
             height: 1,
             width: points.len() as u32,
             fields: vec![("x", 0, 7, 1), ("y", 4, 7, 1), ("z", 8, 7, 1)],
@@ -118,8 +122,8 @@ impl Message {
             }
         };
         number(&mut out, self.seconds.cast_unsigned());
-        number(&mut out, 5);
-        text(&mut out, "lidar");
+        number(&mut out, self.nanoseconds);
+        text(&mut out, self.frame);
         number(&mut out, self.height);
         number(&mut out, self.width);
         number(&mut out, self.fields.len() as u32);

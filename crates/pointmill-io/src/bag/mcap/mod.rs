@@ -3,7 +3,7 @@
 mod record;
 mod walk;
 
-use super::body::{Body, other};
+use super::body::{Body, check_size, other};
 use super::chunk::{Compression, Packed};
 use super::file::{File, MessageIndexEntry};
 use super::found::Found;
@@ -59,8 +59,9 @@ pub(super) fn chunk(file: &mut File<'_>, at: u64, limits: &Limits, held: u64) ->
 }
 
 /// The message at a place outside of chunks.
-pub(super) fn message(file: &mut File<'_>, place: &MessageIndexEntry) -> Result<Vec<u8>, IoError> {
+pub(super) fn message(file: &mut File<'_>, place: &MessageIndexEntry, most: u64) -> Result<Vec<u8>, IoError> {
     let head = file.head(place.at)?;
+    check_size(file.at(place.at), head.length, most)?;
     let content = file.content(&head)?;
     body(file.path, place, head.op, &content).map(<[u8]>::to_vec)
 }

@@ -3,7 +3,7 @@
 mod record;
 mod walk;
 
-use super::body::{Body, other};
+use super::body::{Body, check_size, other};
 use super::chunk::{Compression, Packed};
 use super::file::{File, MessageIndexEntry};
 use super::found::Found;
@@ -81,8 +81,9 @@ pub(super) fn chunk(file: &mut File<'_>, at: u64, limits: &Limits, held: u64) ->
 }
 
 /// The message at a place outside of chunks.
-pub(super) fn message(file: &mut File<'_>, place: &MessageIndexEntry) -> Result<Vec<u8>, IoError> {
+pub(super) fn message(file: &mut File<'_>, place: &MessageIndexEntry, most: u64) -> Result<Vec<u8>, IoError> {
     let head = Head::read(file, place.at)?;
+    check_size(file.at(place.at), head.length, most)?;
     check(file.path, place, &head.fields)?;
     head.content(file)
 }

@@ -10,6 +10,7 @@ mod record;
 mod schema;
 mod walk;
 
+use super::body::check_size;
 use super::file::{File, MessageIndexEntry};
 use super::found::Found;
 use crate::error::IoError;
@@ -57,9 +58,10 @@ pub(super) fn walk<'a>(file: &mut File<'a>, found: &mut Found<'a>) -> Result<(),
 }
 
 /// The message in a row.
-pub(super) fn message(file: &mut File<'_>, place: &MessageIndexEntry) -> Result<Vec<u8>, IoError> {
+pub(super) fn message(file: &mut File<'_>, place: &MessageIndexEntry, most: u64) -> Result<Vec<u8>, IoError> {
     let (row, database) = (Row::of(place.at), Database::read(file)?);
     let cell = database.cell(file, row.page, row.cell)?;
+    check_size(file.at(cell.at), cell.length, most)?;
     let record = Record::read(file, &database, &cell)?;
     record.blob(file, usize::from(row.column), "data")
 }
