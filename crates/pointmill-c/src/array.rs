@@ -174,6 +174,9 @@ pub(crate) trait Number: bytemuck::Pod {
 impl Number for f32 {
     const DTYPE: Dtype = Dtype::F32;
 }
+impl Number for f64 {
+    const DTYPE: Dtype = Dtype::F64;
+}
 impl Number for i32 {
     const DTYPE: Dtype = Dtype::I32;
 }
@@ -211,6 +214,11 @@ impl View {
         let columns = rest.iter().product();
         fits(rows, columns, buffer.len())?;
         Ok(Self { address: buffer.device_pointer(), dtype: buffer.dtype(), rows, columns })
+    }
+
+    /// Rows on the host.
+    pub(crate) fn rows<T: Number, const C: usize>(rows: &[[T; C]]) -> Self {
+        Self { address: rows.as_ptr() as u64, dtype: T::DTYPE, rows: rows.len(), columns: C }
     }
 
     pub(crate) const fn words(address: u64, columns: usize) -> Self {
