@@ -4,13 +4,14 @@
 //! [`Bag`] opens a file, lists its topics and reads its clouds one at a time. Chunks may be packed:
 //! of MCAP by LZ4 or Zstandard, of ROS 1 by LZ4 or bzip2. A bag needs no index: [`Bag::open`] passes
 //! over chunks whose messages are indexed behind them, and looks into the others. [`PointCloud2`]
-//! reads a message that came in another way.
+//! reads a message that came in another way, in bytes or in parts.
 
 mod body;
 mod chunk;
 mod cloud;
 mod container;
 mod custom;
+mod fields;
 mod file;
 mod found;
 mod held;
@@ -25,7 +26,8 @@ pub(crate) mod single;
 mod sqlite;
 mod wire;
 
-pub use cloud::{PointCloud2, PointField};
+pub use cloud::{CloudParts, PointCloud2};
+pub use fields::{FieldParts, PointField};
 pub use found::Topic;
 pub use reader::{Bag, Cloud, Clouds, Layout, TimeOrigin};
 pub use wire::Encoding;

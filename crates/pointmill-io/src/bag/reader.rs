@@ -1,6 +1,7 @@
 //! A bag: its topics, and its clouds one at a time.
 
-use super::cloud::{PointCloud2, PointField};
+use super::cloud::PointCloud2;
+use super::fields::PointField;
 use super::found::Topic;
 use super::held::Held;
 use super::index::Index;
