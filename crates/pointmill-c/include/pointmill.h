@@ -547,6 +547,9 @@ typedef struct pointmill_register_target pointmill_register_target;
 // Pools features, call after call.
 typedef struct pointmill_roi_pooler pointmill_roi_pooler;
 
+// A cloud of a file or of a message, on the host.
+typedef struct pointmill_scan pointmill_scan;
+
 // Orders cells, call after call.
 typedef struct pointmill_serializer pointmill_serializer;
 
@@ -922,6 +925,60 @@ typedef struct pointmill_roi_pool_params {
   uint32_t lists;
 } pointmill_roi_pool_params;
 
+// A field of a `sensor_msgs/PointCloud2`, as the message has it.
+typedef struct pointmill_message_field {
+  // Its name.
+  const char *name;
+  // Bytes from the beginning of the point.
+  uint32_t offset;
+  // The type of its numbers, as the message has it.
+  uint32_t datatype;
+  // How many numbers it has.
+  uint32_t count;
+} pointmill_message_field;
+
+// A `sensor_msgs/PointCloud2` in memory of the host, as the message has it.
+typedef struct pointmill_message {
+  // sizeof(pointmill_message)
+  size_t struct_size;
+  // The fields.
+  const struct pointmill_message_field *fields;
+  // How many.
+  uint64_t num_fields;
+  // The bytes of the points.
+  const void *data;
+  // How many.
+  uint64_t num_bytes;
+  // Rows of an organized cloud, else 1.
+  uint32_t height;
+  // Points of a row.
+  uint32_t width;
+  // Bytes of a point.
+  uint32_t point_step;
+  // Bytes of a row.
+  uint32_t row_step;
+  // Whether numbers have their highest byte first.
+  uint32_t is_bigendian;
+} pointmill_message;
+
+// What a scan has.
+typedef struct pointmill_scan_info {
+  // sizeof(pointmill_scan_info)
+  size_t struct_size;
+  // The number of points.
+  uint64_t points;
+  // The number of columns.
+  uint64_t columns;
+  // Whether points have times.
+  uint32_t has_times;
+  // Whether times count from 1970, and not from the stamp of the message.
+  uint32_t times_of_epoch;
+  // The earliest time in seconds; 0 without times.
+  double start;
+  // Seconds from the earliest to the latest time.
+  double span;
+} pointmill_scan_info;
+
 // Parameters of serialization.
 typedef struct pointmill_serialize_params {
   // sizeof(pointmill_serialize_params)
@@ -1197,6 +1254,24 @@ pointmill_status pointmill_ndt_grid_score(const struct pointmill_ndt_grid *grid,
 // Destroys the grid and frees its memory.
 void pointmill_ndt_grid_destroy(struct pointmill_ndt_grid *grid);
 
+// Sums of a file of moments, `.arrow`.
+pointmill_status pointmill_ndt_moments_load(const char *path, struct pointmill_ndt_moments **moments);
+
+// Writes the sums to a file, whole or not at all.
+pointmill_status pointmill_ndt_moments_save(const struct pointmill_ndt_moments *moments, const char *path);
+
+// A grid of a file, on the device of the stream: of a map, `.npz`, or made of moments, `.arrow`, or of a
+// cloud in any format. `resolution` is the edge of a cell in metres; 0 is that of the file, and 2 m of a
+// cloud. The parameters do not count for a map, whose cells are built; null is the defaults.
+pointmill_status pointmill_ndt_grid_load(const struct pointmill_stream *stream,
+                                         const char *path,
+                                         double resolution,
+                                         const struct pointmill_ndt_params *params,
+                                         struct pointmill_ndt_grid **grid);
+
+// Writes the cells to a file, `.npz`, whole or not at all.
+pointmill_status pointmill_ndt_grid_save(const struct pointmill_ndt_grid *grid, const char *path);
+
 // The defaults.
 pointmill_status pointmill_odometry_params_init(struct pointmill_odometry_params *params);
 
@@ -1331,6 +1406,33 @@ pointmill_status pointmill_points_in_boxes_array(const struct pointmill_points_i
 
 // Destroys the worker and frees its memory.
 void pointmill_points_in_boxes_destroy(struct pointmill_points_in_boxes *inside);
+
+// Reads a file of any format of the library: its first bytes decide which.
+pointmill_status pointmill_scan_read(const char *path, struct pointmill_scan **scan);
+
+// Reads a message: fields of any type, in either order of bytes, wherever they are. Sizes that the
+// others and the number of bytes contradict do not count, with a warning.
+pointmill_status pointmill_scan_of_message(const struct pointmill_message *message,
+                                           struct pointmill_scan **scan);
+
+// What the scan has.
+pointmill_status pointmill_scan_get_info(const struct pointmill_scan *scan, struct pointmill_scan_info *info);
+
+// An array of the host: "points" [N, C] of f32, x, y, z and then the other columns; "cloud", what operators
+// take: x, y, z of f64 where an f32 loses some of one, else as "points"; "times" [N] of f64, seconds after
+// `start`, NaN of points without, and of no rows where no point has one.
+pointmill_status pointmill_scan_array(const struct pointmill_scan *scan,
+                                      const char *name,
+                                      struct pointmill_array *array);
+
+// The name of a column, or null past the last. The text is the scan's.
+const char *pointmill_scan_column(const struct pointmill_scan *scan, uint64_t column);
+
+// What is odd about the cloud, one text after the other, or null past the last. The text is the scan's.
+const char *pointmill_scan_warning(const struct pointmill_scan *scan, uint64_t index);
+
+// Destroys the scan and frees its memory.
+void pointmill_scan_destroy(struct pointmill_scan *scan);
 
 // The defaults.
 pointmill_status pointmill_serialize_params_init(struct pointmill_serialize_params *params);

@@ -218,7 +218,12 @@ impl View {
 
     /// Rows on the host.
     pub(crate) fn rows<T: Number, const C: usize>(rows: &[[T; C]]) -> Self {
-        Self { address: rows.as_ptr() as u64, dtype: T::DTYPE, rows: rows.len(), columns: C }
+        Self::of_values(rows.as_flattened(), C)
+    }
+
+    /// Values of rows of so many columns, on the host.
+    pub(crate) fn of_values<T: Number>(values: &[T], columns: usize) -> Self {
+        Self { address: values.as_ptr() as u64, dtype: T::DTYPE, rows: values.len() / columns.max(1), columns }
     }
 
     pub(crate) const fn words(address: u64, columns: usize) -> Self {

@@ -266,8 +266,8 @@ pub extern "C" fn pointmill_odometry_array(
         let points = map.as_deref().unwrap_or_default();
         let views = [
             ("poses", View::rows(&trajectory.poses)),
-            ("seconds", View::rows(trajectory.seconds.as_chunks::<1>().0)),
-            ("status", View::rows(trajectory.status.as_chunks::<1>().0)),
+            ("seconds", View::of_values(&trajectory.seconds, 1)),
+            ("status", View::of_values(&trajectory.status, 1)),
             ("map", View::rows(points)),
         ];
         give(&views, name, &Device::cpu().stream()?, array)
