@@ -547,6 +547,9 @@ typedef struct pointmill_register_target pointmill_register_target;
 // Pools features, call after call.
 typedef struct pointmill_roi_pooler pointmill_roi_pooler;
 
+// A cloud of a file or of a message, on the host.
+typedef struct pointmill_scan pointmill_scan;
+
 // Orders cells, call after call.
 typedef struct pointmill_serializer pointmill_serializer;
 
@@ -685,97 +688,6 @@ typedef struct pointmill_registration {
   uint64_t oscillations;
 } pointmill_registration;
 
-// How cells become normal distributions.
-typedef struct pointmill_ndt_params {
-  // sizeof(pointmill_ndt_params)
-  size_t struct_size;
-  // A pointmill_covariance; default Autoware's.
-  uint32_t covariance;
-  // Cells of fewer points are left out; default 6.
-  uint32_t min_points;
-  // Eigenvalues below this part of the largest are raised to it; default 0.01.
-  double eigen_ratio;
-} pointmill_ndt_params;
-
-// Parameters of an alignment.
-typedef struct pointmill_ndt_align_params {
-  // sizeof(pointmill_ndt_align_params)
-  size_t struct_size;
-  // Most steps; default 30.
-  uint64_t max_iterations;
-  // Longest step; default 0.1.
-  double step_size;
-  // A shorter step ends the alignment; default 0.01.
-  double epsilon;
-  // Whether the pose is held near `base` along the way that it faces; default 0.
-  uint32_t has_base;
-  // Where the vehicle is by another source.
-  struct pointmill_pose base;
-  // The part of the score that a metre from the base costs; Autoware's is 0.01.
-  double scale;
-} pointmill_ndt_align_params;
-
-// Parameters of odometry.
-typedef struct pointmill_odometry_params {
-  // sizeof(pointmill_odometry_params)
-  size_t struct_size;
-  // Edge of a voxel of the map in metres; default 0: the largest up to 1 m that leaves the
-  // first sweep enough voxels.
-  double voxel_size;
-  // Nearer points are left out; default 1 m.
-  double min_range;
-  // Farther points are left out; default 100 m.
-  double max_range;
-  // Points that a voxel of the map keeps, 1 to 64; default 20.
-  uint64_t max_points_per_voxel;
-  // A pointmill_metric, but for GICP; default point-to-plane.
-  uint32_t metric;
-  // Whether motion within a sweep is taken out where points have times; default 1.
-  uint32_t deskew;
-  // Width of the weights in metres; default 0.1.
-  double robust_width;
-  // Most steps of an alignment; default 500.
-  uint64_t max_iterations;
-} pointmill_odometry_params;
-
-// What became of a sweep, and where the sensor was.
-typedef struct pointmill_step {
-  // sizeof(pointmill_step)
-  size_t struct_size;
-  // The number of the sweep, from 0.
-  uint64_t index;
-  // A pointmill_sweep_status.
-  uint32_t status;
-  // Whether there is a covariance.
-  uint32_t has_covariance;
-  // The pose of the sensor in the frame of the first pose; always finite and rigid.
-  struct pointmill_pose world_from_sensor;
-  // The uncertainty of a translation and a rotation vector about `pivot`, 6 x 6; zeros without.
-  double covariance[36];
-  // The mean of the aligned points in the world.
-  double pivot[3];
-  // Points of the sweep.
-  uint64_t points;
-  // Points that are finite and in range.
-  uint64_t usable;
-  // Points that were aligned.
-  uint64_t aligned;
-  // Points that have a neighbour in the map.
-  uint64_t pairs;
-  // Root mean square distance of the pairs in metres.
-  double rmse;
-  // Steps.
-  uint64_t iterations;
-  // Directions that the surfaces determine, of 6.
-  uint64_t rank;
-  // Points of the map.
-  uint64_t map_points;
-  // The share of the aligned points that the map explains; 0 where there was no alignment.
-  double explained;
-  // Edge in metres of the voxels of the map.
-  double voxel_size;
-} pointmill_step;
-
 // Parameters of localization.
 typedef struct pointmill_localizer_params {
   // sizeof(pointmill_localizer_params)
@@ -842,6 +754,102 @@ typedef struct pointmill_fix {
   // Scans in succession that were rejected.
   uint64_t rejections;
 } pointmill_fix;
+
+// How cells become normal distributions.
+typedef struct pointmill_ndt_params {
+  // sizeof(pointmill_ndt_params)
+  size_t struct_size;
+  // A pointmill_covariance; default Autoware's.
+  uint32_t covariance;
+  // Cells of fewer points are left out; default 6.
+  uint32_t min_points;
+  // Eigenvalues below this part of the largest are raised to it; default 0.01.
+  double eigen_ratio;
+} pointmill_ndt_params;
+
+// Parameters of an alignment.
+typedef struct pointmill_ndt_align_params {
+  // sizeof(pointmill_ndt_align_params)
+  size_t struct_size;
+  // Most steps; default 30.
+  uint64_t max_iterations;
+  // Longest step; default 0.1.
+  double step_size;
+  // A shorter step ends the alignment; default 0.01.
+  double epsilon;
+  // Whether the pose is held near `base` along the way that it faces; default 0.
+  uint32_t has_base;
+  // Where the vehicle is by another source.
+  struct pointmill_pose base;
+  // The part of the score that a metre from the base costs; Autoware's is 0.01.
+  double scale;
+} pointmill_ndt_align_params;
+
+// Parameters of odometry.
+typedef struct pointmill_odometry_params {
+  // sizeof(pointmill_odometry_params)
+  size_t struct_size;
+  // Edge of a voxel of the map in metres; default 0: the largest up to 1 m that leaves the
+  // first sweep enough voxels.
+  double voxel_size;
+  // Nearer points are left out; default 1 m.
+  double min_range;
+  // Farther points are left out; default 100 m.
+  double max_range;
+  // Points that a voxel of the map keeps, 1 to 64; default 20.
+  uint64_t max_points_per_voxel;
+  // A pointmill_metric, but for GICP; default point-to-plane.
+  uint32_t metric;
+  // Whether motion within a sweep is taken out where points have times; default 1.
+  uint32_t deskew;
+  // Width of the weights in metres; default 0.1.
+  double robust_width;
+  // Most steps of an alignment; default 500.
+  uint64_t max_iterations;
+  // Whether the array "map" has the points that left the map out of range too; default 0.
+  uint32_t keep_map;
+} pointmill_odometry_params;
+
+// What became of a sweep, and where the sensor was.
+typedef struct pointmill_step {
+  // sizeof(pointmill_step)
+  size_t struct_size;
+  // The number of the sweep, from 0.
+  uint64_t index;
+  // A pointmill_sweep_status.
+  uint32_t status;
+  // Whether there is a covariance.
+  uint32_t has_covariance;
+  // The pose of the sensor in the frame of the first pose; always finite and rigid.
+  struct pointmill_pose world_from_sensor;
+  // The uncertainty of a translation and a rotation vector about `pivot`, 6 x 6; zeros without.
+  double covariance[36];
+  // The mean of the aligned points in the world.
+  double pivot[3];
+  // Points of the sweep.
+  uint64_t points;
+  // Points that are finite and in range.
+  uint64_t usable;
+  // Points that were aligned.
+  uint64_t aligned;
+  // Points that have a neighbour in the map.
+  uint64_t pairs;
+  // Root mean square distance of the pairs in metres.
+  double rmse;
+  // Steps.
+  uint64_t iterations;
+  // Directions that the surfaces determine, of 6.
+  uint64_t rank;
+  // Points of the map.
+  uint64_t map_points;
+  // The share of the aligned points that the map explains; 0 where there was no alignment.
+  double explained;
+  // Edge in metres of the voxels of the map.
+  double voxel_size;
+  // The middle of the times of the points, in seconds of their clock, which the pose belongs to; NaN
+  // without times.
+  double seconds;
+} pointmill_step;
 
 // Parameters of features of pillars.
 typedef struct pointmill_pillar_params {
@@ -916,6 +924,60 @@ typedef struct pointmill_roi_pool_params {
   // Whether the kept points of each voxel are an output; default 1.
   uint32_t lists;
 } pointmill_roi_pool_params;
+
+// A field of a `sensor_msgs/PointCloud2`, as the message has it.
+typedef struct pointmill_message_field {
+  // Its name.
+  const char *name;
+  // Bytes from the beginning of the point.
+  uint32_t offset;
+  // The type of its numbers, as the message has it.
+  uint32_t datatype;
+  // How many numbers it has.
+  uint32_t count;
+} pointmill_message_field;
+
+// A `sensor_msgs/PointCloud2` in memory of the host, as the message has it.
+typedef struct pointmill_message {
+  // sizeof(pointmill_message)
+  size_t struct_size;
+  // The fields.
+  const struct pointmill_message_field *fields;
+  // How many.
+  uint64_t num_fields;
+  // The bytes of the points.
+  const void *data;
+  // How many.
+  uint64_t num_bytes;
+  // Rows of an organized cloud, else 1.
+  uint32_t height;
+  // Points of a row.
+  uint32_t width;
+  // Bytes of a point.
+  uint32_t point_step;
+  // Bytes of a row.
+  uint32_t row_step;
+  // Whether numbers have their highest byte first.
+  uint32_t is_bigendian;
+} pointmill_message;
+
+// What a scan has.
+typedef struct pointmill_scan_info {
+  // sizeof(pointmill_scan_info)
+  size_t struct_size;
+  // The number of points.
+  uint64_t points;
+  // The number of columns.
+  uint64_t columns;
+  // Whether points have times.
+  uint32_t has_times;
+  // Whether times count from 1970, and not from the stamp of the message.
+  uint32_t times_of_epoch;
+  // The earliest time in seconds; 0 without times.
+  double start;
+  // Seconds from the earliest to the latest time.
+  double span;
+} pointmill_scan_info;
 
 // Parameters of serialization.
 typedef struct pointmill_serialize_params {
@@ -1096,6 +1158,29 @@ pointmill_status pointmill_icp_target_align(const struct pointmill_icp_target *t
 void pointmill_icp_target_destroy(struct pointmill_icp_target *target);
 
 // The defaults.
+pointmill_status pointmill_localizer_params_init(struct pointmill_localizer_params *params);
+
+// A localizer in a grid, which it keeps. Pass NULL to use the default parameters.
+pointmill_status pointmill_localizer_create(const struct pointmill_stream *stream,
+                                            const struct pointmill_ndt_grid *grid,
+                                            const struct pointmill_localizer_params *params,
+                                            struct pointmill_localizer **localizer);
+
+// Says where the sensor is, in place of a search.
+pointmill_status pointmill_localizer_start(struct pointmill_localizer *localizer,
+                                           const struct pointmill_pose *map_from_sensor);
+
+// Takes the next scan [N, 3 or more] of f32 or f64, and its time in seconds; NaN where it
+// is not known. It waits for the result.
+pointmill_status pointmill_localizer_push(struct pointmill_localizer *localizer,
+                                          const struct pointmill_array *points,
+                                          double seconds,
+                                          struct pointmill_fix *fix);
+
+// Destroys the localizer and frees its memory.
+void pointmill_localizer_destroy(struct pointmill_localizer *localizer);
+
+// The defaults.
 pointmill_status pointmill_ndt_params_init(struct pointmill_ndt_params *params);
 
 // The defaults.
@@ -1169,6 +1254,24 @@ pointmill_status pointmill_ndt_grid_score(const struct pointmill_ndt_grid *grid,
 // Destroys the grid and frees its memory.
 void pointmill_ndt_grid_destroy(struct pointmill_ndt_grid *grid);
 
+// Sums of a file of moments, `.arrow`.
+pointmill_status pointmill_ndt_moments_load(const char *path, struct pointmill_ndt_moments **moments);
+
+// Writes the sums to a file, whole or not at all.
+pointmill_status pointmill_ndt_moments_save(const struct pointmill_ndt_moments *moments, const char *path);
+
+// A grid of a file, on the device of the stream: of a map, `.npz`, or made of moments, `.arrow`, or of a
+// cloud in any format. `resolution` is the edge of a cell in metres; 0 is that of the file, and 2 m of a
+// cloud. The parameters do not count for a map, whose cells are built; null is the defaults.
+pointmill_status pointmill_ndt_grid_load(const struct pointmill_stream *stream,
+                                         const char *path,
+                                         double resolution,
+                                         const struct pointmill_ndt_params *params,
+                                         struct pointmill_ndt_grid **grid);
+
+// Writes the cells to a file, `.npz`, whole or not at all.
+pointmill_status pointmill_ndt_grid_save(const struct pointmill_ndt_grid *grid, const char *path);
+
 // The defaults.
 pointmill_status pointmill_odometry_params_init(struct pointmill_odometry_params *params);
 
@@ -1184,31 +1287,18 @@ pointmill_status pointmill_odometry_push(struct pointmill_odometry *odometry,
                                          const struct pointmill_array *times,
                                          struct pointmill_step *step);
 
+// The number of sweeps so far.
+uint64_t pointmill_odometry_len(const struct pointmill_odometry *odometry);
+
+// An array of the host. Of the sweeps so far, in their order: "poses" [N, 16] of f64, as `m` of
+// `world_from_sensor`; "seconds" [N] of f64; "status" [N] of u32, each a pointmill_sweep_status. "map"
+// [M, 3] of f64: the points of the map in the world.
+pointmill_status pointmill_odometry_array(struct pointmill_odometry *odometry,
+                                          const char *name,
+                                          struct pointmill_array *array);
+
 // Destroys the odometry and frees its memory.
 void pointmill_odometry_destroy(struct pointmill_odometry *odometry);
-
-// The defaults.
-pointmill_status pointmill_localizer_params_init(struct pointmill_localizer_params *params);
-
-// A localizer in a grid, which it keeps. Pass NULL to use the default parameters.
-pointmill_status pointmill_localizer_create(const struct pointmill_stream *stream,
-                                            const struct pointmill_ndt_grid *grid,
-                                            const struct pointmill_localizer_params *params,
-                                            struct pointmill_localizer **localizer);
-
-// Says where the sensor is, in place of a search.
-pointmill_status pointmill_localizer_start(struct pointmill_localizer *localizer,
-                                           const struct pointmill_pose *map_from_sensor);
-
-// Takes the next scan [N, 3 or more] of f32 or f64, and its time in seconds; NaN where it
-// is not known. It waits for the result.
-pointmill_status pointmill_localizer_push(struct pointmill_localizer *localizer,
-                                          const struct pointmill_array *points,
-                                          double seconds,
-                                          struct pointmill_fix *fix);
-
-// Destroys the localizer and frees its memory.
-void pointmill_localizer_destroy(struct pointmill_localizer *localizer);
 
 // A densifier whose work goes to the stream.
 pointmill_status pointmill_densifier_create(const struct pointmill_stream *stream,
@@ -1316,6 +1406,33 @@ pointmill_status pointmill_points_in_boxes_array(const struct pointmill_points_i
 
 // Destroys the worker and frees its memory.
 void pointmill_points_in_boxes_destroy(struct pointmill_points_in_boxes *inside);
+
+// Reads a file of any format of the library: its first bytes decide which.
+pointmill_status pointmill_scan_read(const char *path, struct pointmill_scan **scan);
+
+// Reads a message: fields of any type, in either order of bytes, wherever they are. Sizes that the
+// others and the number of bytes contradict do not count, with a warning.
+pointmill_status pointmill_scan_of_message(const struct pointmill_message *message,
+                                           struct pointmill_scan **scan);
+
+// What the scan has.
+pointmill_status pointmill_scan_get_info(const struct pointmill_scan *scan, struct pointmill_scan_info *info);
+
+// An array of the host: "points" [N, C] of f32, x, y, z and then the other columns; "cloud", what operators
+// take: x, y, z of f64 where an f32 loses some of one, else as "points"; "times" [N] of f64, seconds after
+// `start`, NaN of points without, and of no rows where no point has one.
+pointmill_status pointmill_scan_array(const struct pointmill_scan *scan,
+                                      const char *name,
+                                      struct pointmill_array *array);
+
+// The name of a column, or null past the last. The text is the scan's.
+const char *pointmill_scan_column(const struct pointmill_scan *scan, uint64_t column);
+
+// What is odd about the cloud, one text after the other, or null past the last. The text is the scan's.
+const char *pointmill_scan_warning(const struct pointmill_scan *scan, uint64_t index);
+
+// Destroys the scan and frees its memory.
+void pointmill_scan_destroy(struct pointmill_scan *scan);
 
 // The defaults.
 pointmill_status pointmill_serialize_params_init(struct pointmill_serialize_params *params);

@@ -92,6 +92,7 @@ POINTMILL_HANDLE(icp_target)
 POINTMILL_HANDLE(register_target)
 POINTMILL_HANDLE(odometry)
 POINTMILL_HANDLE(localizer)
+POINTMILL_HANDLE(scan)
 #undef POINTMILL_HANDLE
 
 /// A handle that is destroyed with its owner. `get()` is what functions of pointmill.h take.
@@ -182,6 +183,11 @@ Result<T> filled(Call call) {
 /// The pose that moves nothing.
 inline pointmill_pose identity() { return {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}}; }
 
+/// A pose that moves along x, y, z.
+inline pointmill_pose translation(double x, double y, double z) {
+  return {{1, 0, 0, x, 0, 1, 0, y, 0, 0, 1, z, 0, 0, 0, 1}};
+}
+
 /// A handle that a class keeps.
 template <class T>
 class Owner {
@@ -190,6 +196,13 @@ class Owner {
   T* get() const { return handle_.get(); }
 
  protected:
+  /// A class around the handle that a function makes.
+  template <class Class, class Make, class... Args>
+  static Result<Class> own(Make create, Args&&... args) {
+    auto made = make<T>(create, std::forward<Args>(args)...);
+    if (!made) return made.error();
+    return Class(std::move(*made));
+  }
   Handle<T> handle_;
 };
 
@@ -198,9 +211,7 @@ class Voxelizer : public Owner<pointmill_voxelizer> {
  public:
   using Owner::Owner;
   static Result<Voxelizer> create(const Stream& stream, const pointmill_voxelize_params* params = nullptr) {
-    auto made = make<pointmill_voxelizer>(pointmill_voxelizer_create, stream.get(), params);
-    if (!made) return made.error();
-    return Voxelizer(std::move(*made));
+    return own<Voxelizer>(pointmill_voxelizer_create, stream.get(), params);
   }
   Status run(const pointmill_array& points) {
     return checked(pointmill_voxelizer_run(get(), &points, nullptr, 0));
@@ -230,9 +241,7 @@ class Icp : public Owner<pointmill_icp_target> {
   using Owner::Owner;
   static Result<Icp> create(const Stream& stream, const pointmill_array& target,
                             const pointmill_icp_params* params = nullptr) {
-    auto made = make<pointmill_icp_target>(pointmill_icp_target_create, stream.get(), &target, params);
-    if (!made) return made.error();
-    return Icp(std::move(*made));
+    return own<Icp>(pointmill_icp_target_create, stream.get(), &target, params);
   }
   Result<pointmill_registration> align(const pointmill_array& source,
                                        const pointmill_pose& guess = identity()) const {
@@ -241,29 +250,142 @@ class Icp : public Owner<pointmill_icp_target> {
   }
 };
 
+/// A target that sources are registered to without a guess.
+class Register : public Owner<pointmill_register_target> {
+ public:
+  using Owner::Owner;
+  static Result<Register> create(const Stream& stream, const pointmill_array& target,
+                                 const pointmill_register_params* params = nullptr) {
+    return own<Register>(pointmill_register_target_create, stream.get(), &target, params);
+  }
+  /// The pose is an answer where the verdict is POINTMILL_FOUND.
+  Result<pointmill_registered> find(const pointmill_array& source) const {
+    return filled<pointmill_registered>(
+        [&](auto* out) { return pointmill_register_target_register(get(), &source, out); });
+  }
+};
+
+/// Sums over the points of each cell. Tiles are added, and taken away again.
+class NdtMoments : public Owner<pointmill_ndt_moments> {
+ public:
+  using Owner::Owner;
+  static Result<NdtMoments> create(double resolution, const double (*origin)[3] = nullptr) {
+    return own<NdtMoments>(pointmill_ndt_moments_create, resolution, origin);
+  }
+  static Result<NdtMoments> load(const std::string& path) {
+    return own<NdtMoments>(pointmill_ndt_moments_load, path.c_str());
+  }
+  Status save(const std::string& path) const { return checked(pointmill_ndt_moments_save(get(), path.c_str())); }
+  Status add(const pointmill_array& points) { return checked(pointmill_ndt_moments_add(get(), &points)); }
+  Status merge(const NdtMoments& tile) { return checked(pointmill_ndt_moments_merge(get(), tile.get())); }
+  Status subtract(const NdtMoments& tile) { return checked(pointmill_ndt_moments_subtract(get(), tile.get())); }
+  /// The number of occupied cells.
+  uint64_t size() const { return pointmill_ndt_moments_len(get()); }
+};
+
+/// How well a scan fits a map at a pose.
+struct NdtFit {
+  double transform_probability, nvtl, score, hits;
+};
+
+/// A map of normal distributions, to match scans against.
+class NdtMap : public Owner<pointmill_ndt_grid> {
+ public:
+  using Owner::Owner;
+  static Result<NdtMap> create(const Stream& stream, const NdtMoments& moments,
+                               const pointmill_ndt_params* params = nullptr) {
+    return own<NdtMap>(pointmill_ndt_grid_create, stream.get(), moments.get(), params);
+  }
+  /// Of a file of cells, of moments or of points. `resolution` 0 is that of the file, and 2 m of points.
+  static Result<NdtMap> load(const Stream& stream, const std::string& path, double resolution = 0.0,
+                             const pointmill_ndt_params* params = nullptr) {
+    return own<NdtMap>(pointmill_ndt_grid_load, stream.get(), path.c_str(), resolution, params);
+  }
+  Status save(const std::string& path) const { return checked(pointmill_ndt_grid_save(get(), path.c_str())); }
+  /// The number of cells.
+  uint64_t size() const { return pointmill_ndt_grid_len(get()); }
+  /// The poses near guesses at which the scan fits best.
+  Result<std::vector<pointmill_registration>> align(const pointmill_array& scan,
+                                                    const std::vector<pointmill_pose>& guesses,
+                                                    const pointmill_ndt_align_params* params = nullptr) const {
+    std::vector<pointmill_registration> found(guesses.size(), sized<pointmill_registration>());
+    auto done = checked(pointmill_ndt_grid_align(get(), &scan, guesses.data(), guesses.size(), params, found.data()));
+    if (!done) return done.error();
+    return found;
+  }
+  /// How well the scan fits at each pose.
+  Result<std::vector<NdtFit>> score(const pointmill_array& scan, const std::vector<pointmill_pose>& poses) const {
+    std::vector<double> fits(4 * poses.size());
+    auto done = checked(pointmill_ndt_grid_score(get(), &scan, poses.data(), poses.size(), fits.data()));
+    if (!done) return done.error();
+    std::vector<NdtFit> found;
+    for (size_t i = 0; i < fits.size(); i += 4) found.push_back({fits[i], fits[i + 1], fits[i + 2], fits[i + 3]});
+    return found;
+  }
+};
+
+/// A cloud of a file or of a message.
+class Scan : public Owner<pointmill_scan> {
+ public:
+  using Owner::Owner;
+  static Result<Scan> load(const std::string& path) { return own<Scan>(pointmill_scan_read, path.c_str()); }
+  static Result<Scan> of(const pointmill_message& message) { return own<Scan>(pointmill_scan_of_message, &message); }
+  /// How many points there are, and what their times are counted from.
+  Result<pointmill_scan_info> info() const {
+    return filled<pointmill_scan_info>([&](auto* out) { return pointmill_scan_get_info(get(), out); });
+  }
+  /// Views, valid as long as the scan: what operators take, x, y, z first; all columns as f32; seconds of
+  /// each point after the first, of no rows where there are none.
+  Result<pointmill_array> cloud() const { return view(pointmill_scan_array, handle_, "cloud"); }
+  Result<pointmill_array> points() const { return view(pointmill_scan_array, handle_, "points"); }
+  Result<pointmill_array> times() const { return view(pointmill_scan_array, handle_, "times"); }
+  std::vector<std::string> columns() const { return texts(pointmill_scan_column); }
+  /// What is odd about the cloud.
+  std::vector<std::string> warnings() const { return texts(pointmill_scan_warning); }
+
+ private:
+  std::vector<std::string> texts(const char* (*text)(const pointmill_scan*, uint64_t)) const {
+    std::vector<std::string> all;
+    while (const char* one = text(get(), all.size())) all.emplace_back(one);
+    return all;
+  }
+};
+
 /// A trajectory from sweeps.
 class Odometry : public Owner<pointmill_odometry> {
  public:
   using Owner::Owner;
   static Result<Odometry> create(const Stream& stream, const pointmill_odometry_params* params = nullptr) {
-    auto made = make<pointmill_odometry>(pointmill_odometry_create, stream.get(), params);
-    if (!made) return made.error();
-    return Odometry(std::move(*made));
+    return own<Odometry>(pointmill_odometry_create, stream.get(), params);
   }
   Result<pointmill_step> push(const pointmill_array& points, const pointmill_array* times = nullptr) {
     return filled<pointmill_step>([&](auto* out) { return pointmill_odometry_push(get(), &points, times, out); });
   }
+  /// The number of sweeps so far.
+  uint64_t size() const { return pointmill_odometry_len(get()); }
+  /// The sensor in the world at each sweep so far.
+  Result<std::vector<pointmill_pose>> poses() const {
+    auto values = read<double>(pointmill_odometry_array, handle_, "poses");
+    if (!values) return values.error();
+    std::vector<pointmill_pose> poses(values->size() / 16);
+    for (size_t i = 0; i < values->size(); i++) poses[i / 16].m[i % 16] = (*values)[i];
+    return poses;
+  }
+  /// The times that the poses belong to; NaN where points have none.
+  Result<std::vector<double>> seconds() const { return read<double>(pointmill_odometry_array, handle_, "seconds"); }
+  /// What became of each sweep, a pointmill_sweep_status.
+  Result<std::vector<uint32_t>> status() const { return read<uint32_t>(pointmill_odometry_array, handle_, "status"); }
+  /// x, y, z of the points of the map in the world.
+  Result<std::vector<double>> map() const { return read<double>(pointmill_odometry_array, handle_, "map"); }
 };
 
 /// Where a sensor is in a map.
 class Localizer : public Owner<pointmill_localizer> {
  public:
   using Owner::Owner;
-  static Result<Localizer> create(const Stream& stream, const Handle<pointmill_ndt_grid>& grid,
+  static Result<Localizer> create(const Stream& stream, const NdtMap& map,
                                   const pointmill_localizer_params* params = nullptr) {
-    auto made = make<pointmill_localizer>(pointmill_localizer_create, stream.get(), grid.get(), params);
-    if (!made) return made.error();
-    return Localizer(std::move(*made));
+    return own<Localizer>(pointmill_localizer_create, stream.get(), map.get(), params);
   }
   Status start(const pointmill_pose& pose) { return checked(pointmill_localizer_start(get(), &pose)); }
   /// `seconds` is NaN where the time of the scan is not known.

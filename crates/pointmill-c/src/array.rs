@@ -174,6 +174,9 @@ pub(crate) trait Number: bytemuck::Pod {
 impl Number for f32 {
     const DTYPE: Dtype = Dtype::F32;
 }
+impl Number for f64 {
+    const DTYPE: Dtype = Dtype::F64;
+}
 impl Number for i32 {
     const DTYPE: Dtype = Dtype::I32;
 }
@@ -211,6 +214,16 @@ impl View {
         let columns = rest.iter().product();
         fits(rows, columns, buffer.len())?;
         Ok(Self { address: buffer.device_pointer(), dtype: buffer.dtype(), rows, columns })
+    }
+
+    /// Rows on the host.
+    pub(crate) fn rows<T: Number, const C: usize>(rows: &[[T; C]]) -> Self {
+        Self::of_values(rows.as_flattened(), C)
+    }
+
+    /// Values of rows of so many columns, on the host.
+    pub(crate) fn of_values<T: Number>(values: &[T], columns: usize) -> Self {
+        Self { address: values.as_ptr() as u64, dtype: T::DTYPE, rows: values.len() / columns.max(1), columns }
     }
 
     pub(crate) const fn words(address: u64, columns: usize) -> Self {

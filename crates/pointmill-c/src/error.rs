@@ -1,6 +1,7 @@
 //! What a call says of how it went.
 
 use pointmill::Error;
+use pointmill_io::{Detail, IoError, escape};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::fmt::Display;
@@ -63,6 +64,11 @@ impl Fault {
         Self { status: pointmill_status::POINTMILL_ARGUMENT, argument, expected, got, message }
     }
 
+    /// A failure that is not about an argument.
+    const fn plain(status: pointmill_status, message: String) -> Self {
+        Self { status, argument: String::new(), expected: String::new(), got: String::new(), message }
+    }
+
     /// The failure of a function of the caller with this status: what its last call told of, if a call
     /// has failed like this since there were `before` failures.
     pub(crate) fn again(status: pointmill_status, before: u64) -> Self {
@@ -94,13 +100,7 @@ impl Fault {
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         let message = error.to_string();
-        let of = |status| Self {
-            status,
-            argument: String::new(),
-            expected: String::new(),
-            got: String::new(),
-            message: message.clone(),
-        };
+        let of = |status| Self::plain(status, message.clone());
         match error {
             Error::Argument { argument, expected, got } => Self::new(argument, expected, got),
             Error::OutOfMemory { .. } => of(pointmill_status::POINTMILL_OUT_OF_MEMORY),
@@ -109,6 +109,28 @@ impl From<Error> for Fault {
             Error::Device { .. } => of(pointmill_status::POINTMILL_DEVICE),
             // An error about an argument is an `Error::Argument`.
             _ => of(pointmill_status::POINTMILL_INTERNAL),
+        }
+    }
+}
+
+impl From<IoError> for Fault {
+    fn from(error: IoError) -> Self {
+        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        match &error {
+            IoError::OutOfMemory(_) => Self::plain(pointmill_status::POINTMILL_OUT_OF_MEMORY, error.to_string()),
+            IoError::Io { source, path, .. } if matches!(source.kind(), NotFound | PermissionDenied) => Self::new(
+                "path",
+                "a file that may be used",
+                format_args!("{}: {source}", escape(&path.to_string_lossy())),
+            ),
+            IoError::Io { .. } => Self::plain(pointmill_status::POINTMILL_DEVICE, error.to_string()),
+            _ => error.detail().map_or_else(
+                || Self::plain(pointmill_status::POINTMILL_INTERNAL, error.to_string()),
+                |Detail { path, field, wanted, found, .. }| {
+                    let argument = format!("{}: {field}", path.display());
+                    Self::new(escape(&argument), escape(wanted), escape(found))
+                },
+            ),
         }
     }
 }

@@ -65,7 +65,7 @@ impl pointmill_ndt_params {
         Self { struct_size: size_of::<Self>(), covariance, min_points, eigen_ratio }
     }
 
-    fn params(&self) -> Result<NdtParams> {
+    pub(crate) fn params(&self) -> Result<NdtParams> {
         let covariance = choice(Covariance::ALL, self.covariance, "covariance")?;
         Ok(NdtParams { covariance, min_points: self.min_points, eigen_ratio: self.eigen_ratio })
     }
@@ -92,7 +92,7 @@ impl pointmill_ndt_align_params {
 
 /// Sums over the points of each cell, on the host. They can be added up and taken away again.
 #[derive(Debug)]
-pub struct pointmill_ndt_moments(NdtMoments);
+pub struct pointmill_ndt_moments(pub(crate) NdtMoments);
 
 /// Cells on a device, to match scans against.
 #[derive(Debug)]
@@ -101,6 +101,12 @@ pub struct pointmill_ndt_grid {
     pub(crate) grid: Arc<NdtGrid>,
     /// The cells on the host, where they were asked for.
     read: Option<pointmill::ndt::NdtCells>,
+}
+
+impl pointmill_ndt_grid {
+    pub(crate) fn new(grid: NdtGrid, stream: Stream) -> Self {
+        Self { grid: Arc::new(grid), stream, read: None }
+    }
 }
 
 /// The defaults.
@@ -187,7 +193,7 @@ pub extern "C" fn pointmill_ndt_grid_create(
             let lattice = moments.lattice();
             let mut builder = NdtBuilder::new(&stream, lattice.unit(), &params)?.about(lattice.origin())?;
             builder.merge(moments)?;
-            Ok(pointmill_ndt_grid { grid: Arc::new(builder.finish()?), stream, read: None })
+            Ok(pointmill_ndt_grid::new(builder.finish()?, stream))
         })
     })
 }

@@ -398,6 +398,11 @@ fn maps_and_poses() {
     pointmill_register_target_destroy(ended(target));
 
     let odometry = worker!(pointmill_odometry_create, stream, null());
+    results(|name, out| pointmill_odometry_array(own(odometry), name, out));
+    let mut map = pointmill_array::new();
+    refused(pointmill_odometry_array(None, c"map".as_ptr(), &raw mut map));
+    refused(pointmill_odometry_array(own(odometry), c"map".as_ptr(), null_mut()));
+    assert_eq!(pointmill_odometry_len(None), 0);
     refused(pointmill_odometry_push(own(odometry), good, null(), &raw mut step));
     step.struct_size = size_of_val(&step);
     refused(pointmill_odometry_push(None, good, null(), &raw mut step));

@@ -12,7 +12,7 @@ use pointmill::sparse::{GridSampleParams, SerializeParams, grid_sample, serializ
 use pointmill::voxelize::{Outputs, VoxelizeParams, voxelize};
 use pointmill::{Device, Pose, Rows};
 use pointmill_c::*;
-use pointmill_slam::odometry::{Odometry, OdometryParams};
+use pointmill_slam::odometry::{Odometry, OdometryParams, SweepStatus};
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
@@ -193,18 +193,49 @@ fn alignments_are_those_of_the_library() {
         pointmill_register_target_destroy(ended(target));
     }
 
-    let mut library = Odometry::new(&Device::cpu().stream().unwrap(), &OdometryParams::default()).unwrap();
-    let mut odometry = null_mut();
-    ok(pointmill_odometry_create(shared(stream), null(), Some(&mut odometry)));
-    for sweep in [&map, &scan] {
-        let expected = library.push(Rows::f32(sweep, 4).unwrap(), None).unwrap();
+    let params = OdometryParams { keep_map: true, ..OdometryParams::default() };
+    let mut library = Odometry::new(&Device::cpu().stream().unwrap(), &params).unwrap();
+    // SAFETY: any bits are a value of it.
+    let (mut odometry, mut given) = (null_mut(), unsafe { std::mem::zeroed::<pointmill_odometry_params>() });
+    ok(pointmill_odometry_params_init(&raw mut given));
+    given.keep_map = 1;
+    ok(pointmill_odometry_create(shared(stream), &raw const given, Some(&mut odometry)));
+    let get = |name, out| pointmill_odometry_array(own(odometry), name, out);
+    let flat = |pose: &Pose| pose.matrix().as_flattened().to_vec();
+    let none: [Vec<f64>; 3] = ["poses", "seconds", "map"].map(|name| copied(get, name));
+    assert!(none.iter().all(Vec::is_empty) && pointmill_odometry_len(shared(odometry)) == 0);
+    let times: Vec<f64> = (0..scan.len() / 4).map(|i| 7.0 + 0.1 * i as f64 / 2000.0).collect();
+    let (mut poses, mut seconds, mut status) = (vec![], vec![], vec![]);
+    // Another view, without times and with them, the same again, and no points.
+    for (sweep, times) in [(&map[..], None), (&scan, Some(&times)), (&scan, None), (&[], None)] {
+        let expected = library.push(Rows::f32(sweep, 4).unwrap(), times.map(|times| &times[..])).unwrap();
         // SAFETY: any bits are a value of it.
         let mut step: pointmill_step = unsafe { std::mem::zeroed() };
         step.struct_size = size_of_val(&step);
-        ok(pointmill_odometry_push(own(odometry), &floats(sweep, 4), null(), &raw mut step));
-        assert_eq!(step.world_from_sensor.m, *expected.world_from_sensor.matrix().as_flattened());
+        let given = times.map(|times| array(times, 1, pointmill_type::POINTMILL_F64));
+        let given = given.as_ref().map_or(null(), std::ptr::from_ref);
+        ok(pointmill_odometry_push(own(odometry), &floats(sweep, 4), given, &raw mut step));
+        assert_eq!(step.world_from_sensor.m, *flat(&expected.world_from_sensor));
         assert_eq!(step.map_points as usize, expected.map_points);
+        poses.extend(flat(&expected.world_from_sensor));
+        seconds.push(expected.time.unwrap_or(f64::NAN).to_bits());
+        status.push(SweepStatus::ALL.iter().position(|one| *one == expected.status).unwrap() as u32);
+        // The map is that of the last sweep, asked for twice or not.
+        assert_eq!(copied::<f64>(get, "map"), library.map().unwrap().as_flattened());
     }
+    assert_eq!(pointmill_odometry_len(shared(odometry)), 4);
+    assert_eq!(copied::<f64>(get, "poses"), poses);
+    let made = copied::<f64>(get, "seconds");
+    assert!(made[0].is_nan() && (7.1..7.2).contains(&made[1]), "{made:?}");
+    assert_eq!(made.iter().map(|s| s.to_bits()).collect::<Vec<_>>(), seconds);
+    assert_eq!(copied::<u32>(get, "status"), status);
+    // Room for one value less is refused, and nothing is written behind it.
+    let mut few = [f64::INFINITY; 64];
+    let mut out = pointmill_array { rows: 63, ..array(&few, 1, pointmill_type::POINTMILL_F64) };
+    out.data = few.as_mut_ptr().cast();
+    assert_ne!(get(c"poses".as_ptr(), &raw mut out), OK);
+    assert!(message().starts_with("poses: expected memory for 4 x 16 values, got 63 x 1"), "{}", message());
+    assert!(few.iter().all(|value| value.is_infinite()));
     pointmill_odometry_destroy(ended(odometry));
     pointmill_stream_destroy(ended(stream));
 }

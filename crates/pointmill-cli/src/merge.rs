@@ -46,7 +46,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     voxel_size: Option<f64>,
     /// Write a folder for Autoware: a .pcd file of f32 for each square tile with this edge in whole
-    /// metres along x and y, and pointcloud_map_metadata.yaml, which lists them. --out is a folder
+    /// metres along x and y, and `pointcloud_map_metadata.yaml`, which lists them. --out is a folder
     /// that is new or empty. Points that are not finite are left out, and memory holds all others
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     tiles: Option<u32>,

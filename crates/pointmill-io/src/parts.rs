@@ -11,6 +11,9 @@ use std::path::Path;
 /// What takes a part and the number of points before it; whether more are wanted.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(usize, &NamedPoints<'_>) -> Result<bool, IoError>;
 
+/// What takes a row of a part, with the columns of the part.
+pub(crate) type TakeRow<'a> = &'a mut dyn FnMut(&NamedPoints<'_>, &[Column<'_>], usize) -> io::Result<()>;
+
 /// Points of one file in parts with the same columns.
 pub(crate) trait Parts {
     /// The columns.
@@ -75,11 +78,7 @@ pub(crate) fn dtypes(parts: &dyn Parts, long: Long) -> Result<Vec<Dtype>, IoErro
 }
 
 /// Gives every row of all parts to `take`, with the columns of its part.
-pub(crate) fn each_row(
-    parts: &dyn Parts,
-    dtypes: &[Dtype],
-    take: &mut dyn FnMut(&NamedPoints<'_>, &[Column<'_>], usize) -> io::Result<()>,
-) -> io::Result<()> {
+pub(crate) fn each_row(parts: &dyn Parts, dtypes: &[Dtype], take: TakeRow<'_>) -> io::Result<()> {
     // An error of the file that is written is told as such, one of the parts as its own.
     let mut written = Ok(());
     let read = parts.each(&mut |_, part| {

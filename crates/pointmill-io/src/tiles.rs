@@ -75,7 +75,7 @@ pub fn write_tiles(folder: impl AsRef<Path>, scan: &Scan, edge: u32) -> Result<T
         for ([x, y], rows) in &tiles {
             let tile = near.select(rows)?;
             let named = NamedPoints { xyz_f64: None, fields: Cow::Borrowed(&fields), ..NamedPoints::from(&tile) };
-            write_pcd(&new.join(format!("{x}_{y}.pcd")), &named)?;
+            write_pcd(new.join(format!("{x}_{y}.pcd")), &named)?;
             list += &format!("{x}_{y}.pcd: [{x}, {y}]\n");
         }
         write_to(&new.join(TILES), |out| out.write_all(list.as_bytes()))
@@ -179,7 +179,7 @@ fn names_in<'a>(path: &Path, text: &'a str) -> Result<Vec<&'a str>, IoError> {
         }
         let corner = value.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let corner = corner.map(|corner| corner.split(',').map(number_of).collect::<Option<Vec<_>>>());
-        if !corner.flatten().is_some_and(|corner| corner.len() == 2) {
+        if corner.flatten().is_none_or(|corner| corner.len() != 2) {
             return wrong("its lower corner as [x, y] in metres");
         }
         if names.len() == MOST_TILES {

@@ -6,10 +6,11 @@ use common::bag::{
     self, MAGIC, Message, channel, chunk, clouds, index, message, plain_chunk, record, schema, statistics,
 };
 use common::damage::{cuts, extremes};
+use common::random::Random;
 use common::rosbag;
 use common::survive::Damage;
 use common::valid::Valid;
-use pointmill_io::bag::{Bag, Cloud, Encoding, PointCloud2, TimeOrigin};
+use pointmill_io::bag::{Bag, Cloud, CloudParts, Encoding, FieldParts, PointCloud2, TimeOrigin};
 use pointmill_io::{Array, Format, IoError, Limits, ReadOptions, TimeUnit, Warning, read, read_from, read_npz};
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -89,6 +90,55 @@ fn bags_of_other_programs_give_their_values() {
             compare(&name, &bag.cloud(topic, i).unwrap(), &wanted, i);
         }
     }
+}
+
+/// The parts of a message.
+fn parts(m: &Message) -> CloudParts<'_> {
+    let fields = m.fields.iter().map(|&(name, offset, datatype, count)| FieldParts { name, offset, datatype, count });
+    let &Message { height, width, big_endian, point_step, row_step, .. } = m;
+    CloudParts { height, width, fields: fields.collect(), big_endian, point_step, row_step, data: &m.data }
+}
+
+#[test]
+fn a_message_in_parts_is_read_as_its_bytes_are() {
+    let mut random = Random::new(57);
+    let points: Vec<[f32; 3]> = (0..24).map(|i| [i as f32, 0.5 * i as f32, f32::NAN]).collect();
+    let mut seen = [0; 3];
+    for round in 0..3000 {
+        let mut m = Message::new(&points);
+        m.fields.push(("intensity", 4, random.below(14) as u8, random.below(3) as u32));
+        // Organized, padded and turned around, then with up to two numbers that lie.
+        m.height = [1, 2, 4][random.below(3)];
+        m.width = 24 / m.height;
+        m.row_step = 12 * m.width;
+        m.big_endian = random.below(2) == 1;
+        for _ in 0..random.below(3) {
+            let number = [0, 1, 11, 13, 36, 288, 300, u32::MAX][random.below(8)];
+            match random.below(6) {
+                0 => m.height = number,
+                1 => m.width = number,
+                2 => m.point_step = number,
+                3 => m.row_step = number,
+                4 => m.fields[random.below(4)].1 = number,
+                _ => m.fields[random.below(4)].2 = number as u8,
+            }
+        }
+        let bytes = m.bytes();
+        let of_bytes = PointCloud2::read(&bytes, Encoding::Cdr, "m").and_then(|m| m.scan("m", &Limits::default()));
+        let of_parts = PointCloud2::of_parts(parts(&m), "m").and_then(|m| m.scan("m", &Limits::default()));
+        match (of_bytes, of_parts) {
+            (Ok(wanted), Ok(found)) => {
+                seen[usize::from(!wanted.warnings.is_empty())] += 1;
+                // As text, since NaN is not itself.
+                assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{round}");
+            }
+            (wanted, found) => {
+                seen[2] += 1;
+                assert_eq!(found.unwrap_err().to_string(), wanted.unwrap_err().to_string(), "{round}");
+            }
+        }
+    }
+    assert!(seen[1] > 300 && seen[2] > 300, "{seen:?}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Messages of the type `sensor_msgs/PointCloud2` into rows.
 
+use super::fields::{FieldParts, Fields, PointField, is_axis};
 use super::wire::{Encoding, Wire};
 use crate::error::IoError;
-use crate::fault::{bail, fault};
+use crate::fault::{Context, bail, fault};
 use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, LONGEST_NAME, MAX_RECORD, Table, records};
+use crate::records::{Columns, Entry, MAX_RECORD, Table, records};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::warning::Warning;
@@ -15,20 +16,6 @@ use std::path::Path;
 
 /// How many fields may have a byte of a point, on average.
 const SHARED: u64 = 4;
-
-/// A field of a [`PointCloud2`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PointField {
-    /// Its name. A column has the same name; of a field of several numbers the columns are
-    /// `name_0`, `name_1`, ...
-    pub name: String,
-    /// Where it starts in a point, in bytes.
-    pub offset: u32,
-    /// The type of its numbers.
-    pub dtype: Dtype,
-    /// How many numbers it has. A message that says 0 means 1.
-    pub count: u32,
-}
 
 /// A message `sensor_msgs/PointCloud2` or `CustomMsg`, with its sizes checked and its points still in bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +47,19 @@ pub struct PointCloud2<'a> {
     pub(super) rest: usize,
 }
 
+/// The parts of a message `sensor_msgs/PointCloud2` that say where its points are.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names are those of the message")]
+pub struct CloudParts<'a> {
+    pub height: u32,
+    pub width: u32,
+    pub fields: Vec<FieldParts<'a>>,
+    pub big_endian: bool,
+    pub point_step: u32,
+    pub row_step: u32,
+    pub data: &'a [u8],
+}
+
 impl<'a> PointCloud2<'a> {
     /// Reads a message; `name` stands for it in errors.
     ///
@@ -88,13 +88,12 @@ impl<'a> PointCloud2<'a> {
         let mut wire = Wire::new(path, bytes, encoding)?;
         let (stamp_ns, frame) = wire.header()?;
         let (height, width) = (wire.u32("height")?, wire.u32("width")?);
-        let (fields, not_read) = fields(&mut wire)?;
+        let Fields { fields, warnings, .. } = Fields::read(&mut wire)?;
         let big_endian = wire.bool("is_bigendian")?;
         let (point_step, row_step) = (wire.u32("point_step")?, wire.u32("row_step")?);
         let data = wire.sized("data")?;
         let dense = wire.bool("is_dense")?;
         let rest = wire.left();
-        let warnings = not_read;
         let mut cloud = Self {
             stamp_ns,
             frame: frame.to_owned(),
@@ -111,6 +110,39 @@ impl<'a> PointCloud2<'a> {
         };
         cloud.settle();
         cloud.check(&wire)?;
+        Ok(cloud)
+    }
+
+    /// A message that another program has taken apart, such as one that ROS hands to a node, with its
+    /// sizes checked as [`PointCloud2::read`] does; `name` stands for it in errors.
+    ///
+    /// # Errors
+    /// As those of [`PointCloud2::read`], of fields and sizes.
+    pub fn of_parts(parts: CloudParts<'a>, name: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = name.as_ref();
+        let CloudParts { height, width, fields, big_endian, point_step, row_step, data } = parts;
+        let mut taken = Fields::default();
+        for (i, field) in fields.into_iter().enumerate() {
+            taken.add(path, i, field)?;
+        }
+        let Fields { fields, warnings, .. } = taken;
+        let (stamp_ns, frame, dense, rest) = (0, String::new(), false, 0);
+        let mut cloud = Self {
+            stamp_ns,
+            frame,
+            height,
+            width,
+            fields,
+            big_endian,
+            point_step,
+            row_step,
+            dense,
+            data,
+            warnings,
+            rest,
+        };
+        cloud.settle();
+        cloud.check(path)?;
         Ok(cloud)
     }
 
@@ -157,7 +189,7 @@ impl<'a> PointCloud2<'a> {
     }
 
     /// Checks sizes and places against each other and against the bytes.
-    fn check(&mut self, wire: &Wire<'_, '_>) -> Result<(), IoError> {
+    fn check(&mut self, wire: &(impl Context + ?Sized)) -> Result<(), IoError> {
         let step = self.point_step;
         if self.fields.is_empty() && self.points() == 0 {
             return Ok(()); // A message that nothing was put into.
@@ -239,69 +271,4 @@ impl<'a> PointCloud2<'a> {
         };
         self.fields.iter().flat_map(entries).collect()
     }
-}
-
-/// Whether a field may be x, y or z.
-fn is_axis(name: &str) -> bool {
-    XYZ.iter().any(|axis| name.eq_ignore_ascii_case(axis))
-}
-
-/// Reads the fields of a message, and warns of those that are left out.
-fn fields(wire: &mut Wire<'_, '_>) -> Result<(Vec<PointField>, Vec<Warning>), IoError> {
-    const MOST: u64 = 1024;
-    let declared = wire.u32("fields")?;
-    let (mut fields, mut numbers, mut warnings) = (vec![], 0, vec![]);
-    for i in 0..declared {
-        let at = |part: &str| format!("fields[{i}].{part}");
-        let name = wire.text(&at("name"))?.to_owned();
-        let offset = wire.u32(&at("offset"))?;
-        let number = wire.u8(&at("datatype"))?;
-        let count = wire.u32(&at("count"))?.max(1);
-        if name.len() > LONGEST_NAME {
-            let start = &name[..name.floor_char_boundary(32)];
-            Warning::left_out(&mut warnings, format!("{start}..."), format!("a name of {} bytes", name.len()));
-            continue;
-        }
-        let Some(dtype) = dtype(number) else {
-            if is_axis(&name) {
-                bail!(wire, BadValue, (at("datatype")), "1 to 11", number);
-            }
-            Warning::left_out(&mut warnings, name, format!("of the unknown type {number}"));
-            continue;
-        };
-        if numbers + u64::from(count) > MOST {
-            if is_axis(&name) {
-                bail!(
-                    wire,
-                    LimitExceeded,
-                    (at("count")),
-                    "at most {MOST} numbers in a point",
-                    (numbers + u64::from(count))
-                );
-            }
-            Warning::left_out(&mut warnings, name, format!("{count} numbers, past {MOST} of a point"));
-            continue;
-        }
-        numbers += u64::from(count);
-        fields.push(PointField { name, offset, dtype, count });
-    }
-    Ok((fields, warnings))
-}
-
-/// The type of a field by its number in `sensor_msgs/PointField`. Later versions have whole numbers
-/// of 64 bits and booleans, which are a byte.
-const fn dtype(number: u8) -> Option<Dtype> {
-    Some(match number {
-        1 => Dtype::I8,
-        2 | 11 => Dtype::U8,
-        3 => Dtype::I16,
-        4 => Dtype::U16,
-        5 => Dtype::I32,
-        6 => Dtype::U32,
-        7 => Dtype::F32,
-        8 => Dtype::F64,
-        9 => Dtype::I64,
-        10 => Dtype::U64,
-        _ => return None,
-    })
 }

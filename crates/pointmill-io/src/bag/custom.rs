@@ -1,6 +1,7 @@
 //! Messages of the type `CustomMsg` of Livox's drivers, as clouds.
 
-use super::cloud::{PointCloud2, PointField};
+use super::cloud::PointCloud2;
+use super::fields::PointField;
 use super::wire::{Encoding, Wire};
 use crate::error::IoError;
 use crate::warning::Warning;

@@ -4,7 +4,7 @@
 //! [`Bag`] opens a file, lists its topics and reads its clouds one at a time. Chunks may be packed:
 //! of MCAP by LZ4 or Zstandard, of ROS 1 by LZ4 or bzip2. A bag needs no index: [`Bag::open`] passes
 //! over chunks whose messages are indexed behind them, and looks into the others. [`PointCloud2`]
-//! reads a message that came in another way.
+//! reads a message that came in another way, in bytes or in parts.
 
 mod body;
 mod chunk;
@@ -12,6 +12,7 @@ mod cloud;
 mod container;
 mod custom;
 mod extrinsics;
+mod fields;
 mod file;
 mod found;
 mod frames;
@@ -33,8 +34,9 @@ mod sweeps;
 mod tf;
 mod wire;
 
-pub use cloud::{PointCloud2, PointField};
+pub use cloud::{CloudParts, PointCloud2};
 pub use extrinsics::Extrinsics;
+pub use fields::{FieldParts, PointField};
 pub use found::Topic;
 pub use frames::StaticFrames;
 pub use metadata::files_of_folder;

@@ -1,7 +1,8 @@
 //! A bag: its topics, and its clouds one at a time.
 
-use super::cloud::{PointCloud2, PointField};
+use super::cloud::PointCloud2;
 use super::container::Container;
+use super::fields::PointField;
 use super::file::{File, MessageIndexEntry};
 use super::found::{MOST_TOPICS, Topic};
 use super::frames::StaticFrames;

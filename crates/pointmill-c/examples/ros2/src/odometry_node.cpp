@@ -1,0 +1,3 @@
+#include "odometry_node.hpp"
+
+int main(int argc, char** argv) { return pointmill_ros::run<pointmill_ros::OdometryNode>(argc, argv); }

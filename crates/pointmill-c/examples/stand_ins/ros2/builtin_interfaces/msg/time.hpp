@@ -1,0 +1,3 @@
+// A stand-in: see messages.hpp.
+#pragma once
+#include <messages.hpp>
