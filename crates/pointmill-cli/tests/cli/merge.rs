@@ -101,7 +101,7 @@ fn points_go_by_the_pose_of_their_own_time() {
     let at = |name: &str| folder.path().join(name);
     let rows = [5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.1];
     let sweep = NamedPoints::new(Points::new(&rows, 4).unwrap(), &["x", "y", "z", "time_s"]);
-    ["0.ply", "1.ply"].map(|name| write(&at(name), sweep.clone(), &WriteOptions::default()).unwrap());
+    ["0.ply", "1.ply"].iter().for_each(|name| write(&at(name), sweep.clone(), &WriteOptions::default()).unwrap());
     // A metre a sweep of 0.1 s; a pose belongs to the middle of its sweep.
     std::fs::write(at("tum.txt"), "0.05 0 0 0 0 0 0 1\n0.15 1 0 0 0 0 0 1\n").unwrap();
     std::fs::write(at("kitti.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n").unwrap();
