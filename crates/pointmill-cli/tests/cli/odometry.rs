@@ -62,7 +62,7 @@ fn a_drive_becomes_a_trajectory() {
     // A map of LAS has the same points.
     for map in ["map.las", "map.laz"] {
         run(at, &format!("odometry d --map-out {map}")).expect(0);
-        let of = |name: &str| pointmill_io::read(at.join(name), &Default::default()).unwrap().xyz();
+        let of = |name: &str| read(at.join(name), &Default::default()).unwrap().xyz();
         let (wanted, found) = (of("map.ply"), of(map));
         assert_eq!(found.len(), wanted.len());
         let off = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|axis| (a[axis] - b[axis]).abs()).fold(0.0, f64::max);
