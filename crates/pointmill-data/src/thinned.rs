@@ -115,7 +115,9 @@ mod tests {
 
     fn scan(xyz: &[f64]) -> Scan {
         let cloud = PointCloud::from_f64(xyz, 3).unwrap();
-        Scan { xyz_f64: Some(xyz.to_vec()), ..Scan::from(cloud) }
+        let mut scan = Scan::from(cloud);
+        scan.xyz_f64 = Some(xyz.to_vec());
+        scan
     }
 
     #[test]
@@ -139,7 +141,8 @@ mod tests {
         let mut found: Vec<_> = parts.collect();
         assert!(found.len() > 700, "{}", found.len());
         let order = |a: &[f64; 3], b: &[f64; 3]| a.partial_cmp(b).unwrap();
-        (wanted.sort_by(order), found.sort_by(order));
+        wanted.sort_by(order);
+        found.sort_by(order);
         assert_eq!(found, wanted);
     }
 

@@ -47,7 +47,7 @@ fn sweeps_are_joined_by_their_poses() {
     let cloud = |name: &str, rows: &[f32]| {
         let rows = Points::new(rows, 7).unwrap();
         let named = NamedPoints::new(rows, &["x", "y", "z", "intensity", "nx", "ny", "nz"]);
-        write(&at(name), named, &WriteOptions::default()).unwrap();
+        write(at(name), named, &WriteOptions::default()).unwrap();
     };
     cloud("0.ply", &[1.0, 2.0, 3.0, 0.5, 1.0, 0.0, 0.0, f32::NAN, 0.0, 0.0, 9.0, 0.0, 0.0, 1.0]);
     cloud("1.ply", &[1.0, 2.0, 3.0, 0.7, 1.0, 0.0, 0.0, 12.25, 8.5, 3.5, 0.9, 0.0, 0.0, 1.0]);
@@ -101,7 +101,7 @@ fn points_go_by_the_pose_of_their_own_time() {
     let at = |name: &str| folder.path().join(name);
     let rows = [5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.1];
     let sweep = NamedPoints::new(Points::new(&rows, 4).unwrap(), &["x", "y", "z", "time_s"]);
-    ["0.ply", "1.ply"].iter().for_each(|name| write(&at(name), sweep.clone(), &WriteOptions::default()).unwrap());
+    ["0.ply", "1.ply"].iter().for_each(|name| write(at(name), sweep.clone(), &WriteOptions::default()).unwrap());
     // A metre a sweep of 0.1 s; a pose belongs to the middle of its sweep.
     std::fs::write(at("tum.txt"), "0.05 0 0 0 0 0 0 1\n0.15 1 0 0 0 0 0 1\n").unwrap();
     std::fs::write(at("kitti.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n").unwrap();
@@ -122,7 +122,7 @@ fn a_map_in_tiles_is_written_and_taken_as_a_map() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let rows: Vec<f32> = (0..4000).flat_map(|i| [i as f32 % 61.0 - 30.0, (i / 61) as f32, 0.01 * i as f32]).collect();
-    write(&at("a.pcd"), Points::new(&rows, 3).unwrap(), &WriteOptions::default()).unwrap();
+    write(at("a.pcd"), Points::new(&rows, 3).unwrap(), &WriteOptions::default()).unwrap();
     let told = run(folder.path(), "merge a.pcd --tiles 20 --out map/ --json").expect(0);
     let summary = told.data("summary").remove(0);
     assert_eq!([&summary["tiles"], &summary["points_kept"]], [16, 4000]);
