@@ -239,7 +239,8 @@ mod tests {
             }
         }
         let mut wanted: Vec<_> = data.as_chunks::<4>().0[..2002].iter().map(|p| p.map(f32::to_bits)).collect();
-        (found.sort_unstable(), wanted.sort_unstable());
+        found.sort_unstable();
+        wanted.sort_unstable();
         assert_eq!(found, wanted);
         // Never over what is there.
         let told = write_tiles(&at, &scan, 20).unwrap_err().to_string();

@@ -69,7 +69,8 @@ fn compare(name: &str, cloud: &Cloud, wanted: &BTreeMap<String, Array>, i: usize
 
 #[test]
 fn bags_of_other_programs_give_their_values() {
-    let bags = bags();
+    // Bags without an underscore have several topics, which other tests read.
+    let bags: Vec<_> = bags().into_iter().filter(|(name, _)| name.contains('_')).collect();
     assert_eq!(bags.len(), 66);
     for (name, bytes) in bags {
         let wanted = read_npz(fixtures().join(format!("{}.npz", name.rsplit_once('_').unwrap().0))).unwrap();
