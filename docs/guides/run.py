@@ -8,7 +8,8 @@ The blocks of a page run in order and share the folder. Each block is a program 
 - `rust` runs as a test of rustdoc against the libraries in the folder that --rlibs names;
 - `text` is compared with the stdout of the block before it; `...` matches anything.
 
-A page that begins with `<!-- needs torch -->` is skipped where torch cannot be imported. The exit code is 1 if a block fails.
+A page that begins with `<!-- needs torch -->` is skipped where torch cannot be imported. One that begins with
+`<!-- has FILE as NAME -->` finds that file of the repository under the name in its folder. The exit code is 1 if a block fails.
 """
 
 import argparse
@@ -17,12 +18,15 @@ import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HAS = re.compile(r"\A<!-- has (\S+) as (\S+) -->\n")
 NEEDS = re.compile(r"\A<!-- needs (\w+) -->\n")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRATES = ("pointmill", "pointmill_slam", "pointmill_data", "pointmill_io", "pointmill_synth")
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -71,6 +75,8 @@ def run_page(page, rlibs):
     ran = skipped = 0
     output = None
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as programs:
+        if has := HAS.match(page.read_text()):
+            shutil.copy(ROOT / has[1], pathlib.Path(folder) / has[2])
         for line, language, block in blocks_of(page.read_text()):
             try:
                 if skipped or (language == "rust" and rlibs is None):
