@@ -15,6 +15,8 @@ const MOST_OF_SWEEP: usize = 10_000;
 /// The sensor from above, its front along x; in metres.
 const SENSOR: [V3; 5] = [[2.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-0.4, 0.0, 0.0], [-1.0, -1.0, 0.0], [2.0, 0.0, 0.0]];
 const SENSOR_COLOUR: [u8; 3] = [255, 110, 104];
+/// A map that scans were localized in, which they stand out from.
+const MAP: [u8; 3] = [104, 112, 124];
 const WAY: [u8; 3] = [255, 255, 255];
 /// An animation in pixels, pixels of its points, in halves, and how much wider its lines are.
 const MOVING: [u32; 2] = [640, 400];
@@ -36,10 +38,11 @@ const STRAYS: f64 = 0.01;
 ///
 /// **Shapes.** `sweeps` is about how many sweeps there will be; each keeps 10,000 points at most,
 /// and all together keep about 3,000,000. **Units and frames.** Metres, z up; sweeps in the frame
-/// of the sensor. A picture is seen from above and shows the map and the sweeps, coloured by height,
-/// with the sensor at the last sweep, or without sweeps where the drive began; the longer side of
-/// the drive lies from left to right. An animation follows the sensor and shows all sweeps so far. **Order and determinism, limits.** As [`Scene`]
-/// and [`Layer`].
+/// of the sensor. A picture is seen from above and shows the map and the sweeps, coloured by height
+/// (the map grey where sweeps have [fixes](Self::fixes)), with the sensor at the last sweep, or
+/// without sweeps where the drive began; the longer side of the drive lies from left to right. An
+/// animation follows the sensor and shows all sweeps so far. **Order and determinism, limits.** As
+/// [`Scene`] and [`Layer`].
 ///
 /// ```
 /// use pointmill_core::{PointCloud, Pose};
@@ -86,7 +89,8 @@ impl DriveScene {
     pub fn finish(self, title: &str, map: &[V3], world_from_sensor: &[Pose]) -> Scene {
         let mut scene = Scene { title: title.to_owned(), ..self.scene };
         let trajectory: Vec<V3> = world_from_sensor.iter().map(Pose::translation).collect();
-        scene.push(Layer::points("map", map));
+        let map = Layer::points("map", map);
+        scene.push(if self.fixes.is_empty() { map } else { map.colour(MAP) });
         for (sweep, pose) in self.sweeps.into_iter().zip(world_from_sensor) {
             scene.push(sweep.moving(&[*pose]));
         }

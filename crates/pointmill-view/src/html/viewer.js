@@ -433,7 +433,7 @@
   };
   // A layer without what a mode shows has its own colour, and so have lines and edges, except that lines have times.
   const mode = (layer) => {
-    const flat = layer.shape === "line" || layer.shape === "wire" || (layer.shape === "ball" && layer.is_coloured);
+    const flat = layer.shape === "line" || layer.shape === "wire" || ((layer.shape === "ball" || layer.shape === "points") && layer.is_coloured);
     const has = { own: true, height: !flat, intensity: layer.range !== null, time: layer.times !== null };
     return has[state.mode] ? modes.indexOf(state.mode) : 0;
   };

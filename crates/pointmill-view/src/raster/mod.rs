@@ -71,8 +71,8 @@ impl Tones {
     fn colour(&self, layer: &Layer, k: usize, z: f64) -> [u8; 3] {
         let share = |v: f64, [low, high]: [f64; 2]| ((v - low) / (high - low)).clamp(0.0, 1.0);
         let is_line = layer.shape == Shape::Line;
-        // Ellipsoids of one colour, which their legend names.
-        let is_plain = layer.shape == Shape::Ball && layer.colour.is_some();
+        // Ellipsoids and points of one colour, which their legend names.
+        let is_plain = matches!(layer.shape, Shape::Ball | Shape::Points) && layer.colour.is_some();
         match self.paint {
             Paint::Height if !is_line && layer.shape != Shape::Wire && !is_plain => {
                 // The square root lifts dark surfaces, most of a street, off the background.
