@@ -1,0 +1,126 @@
+//! What is known of a cloud.
+
+use super::bounds::Bounds;
+use crate::batch::prelude::*;
+use crate::text::tidy;
+use pointmill_io::{Field, Scan, Warning, escape};
+use serde::Serialize;
+
+/// What is known of a cloud; absent where the file is a bag.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Cloud {
+    /// The number of points.
+    pub(super) points: usize,
+    /// The columns, in order.
+    pub(super) columns: Vec<Column>,
+    /// The smallest box around the finite points, in metres; null if there are none.
+    pub(super) bounds: Option<Bounds>,
+    /// Points with a NaN or an infinity in x, y or z.
+    nonfinite: usize,
+    /// What coordinates are relative to in results: x, y, z in metres, as `--local-origin` says.
+    /// Bounds are global.
+    origin: [f64; 3],
+    /// The column with the times of points; null without one.
+    times: Option<CloudTimes>,
+    /// The data set of `--dataset`; null without.
+    dataset: Option<&'static str>,
+}
+
+/// The times of the points of a cloud.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct CloudTimes {
+    /// The name of the column.
+    name: String,
+    /// Its unit: `s`, `ms`, `us` or `ns`.
+    unit: &'static str,
+    /// What decides the unit: `name`, the name of the column; `format`, the format of the file; `type`, the
+    /// name and the type of the column; `epoch`, values of 18 digits or more; or `span`, how long the points
+    /// take.
+    unit_source: &'static str,
+    /// The earliest time in seconds, as the file counts.
+    start: f64,
+    /// Seconds from the earliest to the latest time.
+    span: f64,
+}
+
+/// A column.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Column {
+    /// The name of the column.
+    name: String,
+    /// The type of its values in the file.
+    r#type: &'static str,
+}
+
+impl Cloud {
+    pub(super) fn of(scan: &Scan, dataset: Option<&'static str>) -> Self {
+        let times = scan.times().map(|times| CloudTimes {
+            span: times.seconds.iter().copied().filter(|s| s.is_finite()).fold(0.0, f64::max),
+            name: times.name,
+            unit: times.unit.as_str(),
+            unit_source: times.unit_source.as_str(),
+            start: times.start,
+        });
+        Self {
+            points: scan.cloud.len(),
+            columns: scan.fields.iter().map(Column::of).collect(),
+            bounds: Bounds::of(scan),
+            nonfinite: scan.cloud.points().non_finite(),
+            origin: scan.cloud.origin(),
+            times,
+            dataset,
+        }
+    }
+
+    /// Seconds from the earliest to the latest time; nothing without times.
+    pub(super) fn span(&self) -> String {
+        self.times.as_ref().map_or_else(String::new, |times| format!("{:.3}", times.span))
+    }
+
+    /// For people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("points     {}", grouped(self.points)),
+            format!("columns    {}: {}", self.columns.len(), listed(&self.columns)),
+        ];
+        lines.extend(self.bounds.iter().flat_map(Bounds::lines));
+        lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
+        let [x, y, z] = self.origin.map(tidy);
+        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
+        lines.extend(self.times.iter().map(|times| {
+            format!(
+                "times      {} in {} (by the {}): {:.6} s from {} s",
+                escape(&times.name),
+                times.unit,
+                times.unit_source,
+                times.span,
+                tidy(times.start)
+            )
+        }));
+        lines.extend(self.dataset.map(|dataset| format!("data set   {dataset}")));
+        lines
+    }
+}
+
+impl Column {
+    pub(super) fn of(field: &Field) -> Self {
+        Self { name: field.name.clone(), r#type: field.dtype.as_str() }
+    }
+
+    pub(super) fn name(&self) -> String {
+        escape(&self.name)
+    }
+}
+
+/// Names and types of columns.
+pub(super) fn listed(columns: &[Column]) -> String {
+    columns.iter().map(|c| format!("{} {}", c.name(), c.r#type)).collect::<Vec<_>>().join(", ")
+}
+
+/// What is odd about an input, but for what a cast to `f32` changes: nothing is made of the values.
+pub(super) fn notes(warnings: &[Warning]) -> Notes {
+    Notes::of(warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. })))
+}

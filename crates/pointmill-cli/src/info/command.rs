@@ -1,0 +1,116 @@
+//! Looks at the inputs.
+
+use super::bag;
+use super::bounds::Bounds;
+use super::cloud::{Cloud, notes};
+use super::map::MapFile;
+use super::records::{PoseFile, Row, Totals};
+use crate::batch::prelude::*;
+use crate::inputs::is_bag;
+use pointmill_data::{DataError, is_ndt_map};
+use pointmill_io::{Format, IoError, ReadOptions, escape, find_poses};
+use std::path::Path;
+
+/// Runs the command.
+pub(super) struct Info {
+    pub(super) inputs: Inputs,
+    pub(super) options: ReadOptions,
+    pub(super) long: bool,
+}
+
+/// What is known of a file, as the command prints it in JSON.
+///
+/// # Errors
+/// A file that cannot be read or is none of the formats.
+pub fn describe(path: &Path) -> Result<String, DataError> {
+    let options = ReadOptions::default();
+    let (_, inputs) = Inputs::find_files(&[path.to_path_buf()], options.clone())?;
+    let info = Info { inputs, options, long: false };
+    let (row, ..) = info.look(&Source::File(path.to_path_buf()))?;
+    Ok(serde_json::to_string(&row).expect("numbers and text are JSON"))
+}
+
+impl Info {
+    /// What is known of an input, the milliseconds that it took, and what is odd.
+    fn look(&self, source: &Source) -> Result<(Row, f64, Notes), IoError> {
+        if let Source::File(path) = source
+            && is_bag(path)
+        {
+            let (format, topics, read_ms, notes) = bag::look(path, &self.options)?;
+            let of = Row { topics: Some(topics), ..Row::of(format) };
+            return Ok((of, read_ms, notes));
+        }
+        if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
+            if Format::from_name(path) == Some(Format::Npz) && is_ndt_map(path, &self.options.limits)? {
+                let (map, read_ms) = timed(|| MapFile::read(path, &self.options.limits))?;
+                let of = Row { map: Some(map), ..Row::of("ndt-map") };
+                return Ok((of, read_ms, Notes::default()));
+            }
+            let (found, read_ms) = timed(|| Ok::<_, IoError>(find_poses(path, &self.options.limits)))?;
+            if let Some((format, poses)) = found {
+                let warnings = poses.warnings.iter().map(ToString::to_string).collect();
+                let of = Row { poses: Some(PoseFile::of(format, &poses)), ..Row::of("poses") };
+                return Ok((of, read_ms, Notes { warnings, salvaged: None }));
+            }
+        }
+        let (scan, read_ms) = self.inputs.read(source)?;
+        let cloud = Cloud::of(&scan, self.options.dataset.map(|dataset| dataset.as_str()));
+        let of = Row { cloud: Some(cloud), ..Row::of(scan.format.as_str()) };
+        Ok((of, read_ms, notes(&scan.warnings)))
+    }
+}
+
+impl Command for Info {
+    type Worker = ();
+    type Row = Row;
+    type Totals = Totals;
+    const ON_DEVICE: bool = false;
+
+    fn worker(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
+        let (of, read_ms, notes) = self.look(source)?;
+        Ok(Frame::read(index, source.name(), read_ms, notes, of))
+    }
+
+    fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
+        totals.points += frame.of.cloud.as_ref().map_or(0, |cloud| cloud.points);
+        Ok(())
+    }
+
+    fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
+        let Row { format, cloud, .. } = &frame.of;
+        let of_cloud = |text: fn(&Cloud) -> String| cloud.as_ref().map_or_else(String::new, text);
+        let extent = of_cloud(|cloud| cloud.bounds.as_ref().map_or_else(String::new, Bounds::extent));
+        vec![
+            ("format", (*format).into()),
+            ("points", of_cloud(|cloud| grouped(cloud.points))),
+            // As wide as three lengths of a survey of 100 km; longer ones keep a blank before them.
+            ("                extent, m", format!(" {extent}")),
+            ("times, s", of_cloud(Cloud::span)),
+            // Names begin at the left; the last column may be as long as it is.
+            ("columns   ", format!("  {:<10}", frame.of.names())),
+        ]
+    }
+
+    fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {
+        let lines = frame.of.lines();
+        if alone {
+            return Some(lines);
+        }
+        if !self.long {
+            return None;
+        }
+        let name = escape(&frame.input);
+        Some(std::iter::once(name).chain(lines.iter().map(|line| format!("  {line}"))).collect())
+    }
+
+    fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
+        if summary.counts.inputs == 1 {
+            return Vec::new();
+        }
+        vec![format!("{}, {} points", counted(summary.counts.done, "input"), grouped(summary.of.points))]
+    }
+}
