@@ -41,6 +41,15 @@ impl Bounds {
         Some(Self::F64(corners))
     }
 
+    /// Around both.
+    pub(super) fn and(self, other: Self) -> Self {
+        let corners = |of: Self| match of {
+            Self::F32(Corners { min, max }) => [min, max].map(|corner| corner.map(f64::from)),
+            Self::F64(Corners { min, max }) => [min, max],
+        };
+        Self::around(&[corners(self), corners(other)].concat()).expect("four corners")
+    }
+
     /// How long the box is along x, y and z, in metres.
     pub(super) fn extent(&self) -> String {
         let lengths: [f64; 3] = match self {

@@ -3,12 +3,13 @@
 use super::bag;
 use super::bounds::Bounds;
 use super::cloud::{Cloud, notes};
-use super::map::MapFile;
+use super::map::{BlockFolder, MapFile};
 use super::records::{PoseFile, Row, Totals};
+use super::tiles::TileFolder;
 use crate::batch::prelude::*;
 use crate::inputs::is_bag;
-use pointmill_data::{DataError, is_ndt_map};
-use pointmill_io::{Format, IoError, ReadOptions, escape, find_poses};
+use pointmill_data::{BlockMap, DataError, is_ndt_map};
+use pointmill_io::{Format, IoError, ReadOptions, escape, find_poses, tile_edges};
 use std::path::Path;
 
 /// Runs the command.
@@ -24,10 +25,16 @@ pub(super) struct Info {
 /// A file that cannot be read or is none of the formats.
 pub fn describe(path: &Path) -> Result<String, DataError> {
     let options = ReadOptions::default();
-    let (_, inputs) = Inputs::find_files(&[path.to_path_buf()], options.clone())?;
+    let (_, inputs) = Inputs::find_files(&[path.to_path_buf()], options.clone(), &is_one_map)?;
     let info = Info { inputs, options, long: false };
     let (row, ..) = info.look(&Source::File(path.to_path_buf()))?;
     Ok(serde_json::to_string(&row).expect("numbers and text are JSON"))
+}
+
+/// Whether a folder is a map that is told of as one. A list of tiles that cannot be read fails when
+/// they are looked for.
+pub(super) fn is_one_map(path: &Path) -> bool {
+    BlockMap::is_one(path) || matches!(tile_edges(path), Ok(Some(_)))
 }
 
 impl Info {
@@ -39,6 +46,19 @@ impl Info {
             let (format, topics, read_ms, notes) = bag::look(path, &self.options)?;
             let of = Row { topics: Some(topics), ..Row::of(format) };
             return Ok((of, read_ms, notes));
+        }
+        if let Source::File(path) = source
+            && path.is_dir()
+        {
+            if BlockMap::is_one(path) {
+                let (blocks, read_ms) = timed(|| BlockFolder::read(path))?;
+                return Ok((Row { blocks: Some(blocks), ..Row::of("ndt-blocks") }, read_ms, Notes::default()));
+            }
+            if let Some(edges) = tile_edges(path)? {
+                let ((tiles, warnings), read_ms) = timed(|| TileFolder::read(path, edges, &self.options))?;
+                let notes = Notes { warnings, salvaged: None };
+                return Ok((Row { tiles: Some(tiles), ..Row::of("pcd-tiles") }, read_ms, notes));
+            }
         }
         if let (Source::File(path), None, None) = (source, self.options.format, self.options.dataset) {
             if Format::from_name(path) == Some(Format::Npz) && is_ndt_map(path, &self.options.limits)? {
@@ -76,22 +96,21 @@ impl Command for Info {
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        totals.points += frame.of.cloud.as_ref().map_or(0, |cloud| cloud.points);
+        totals.points += frame.of.points().unwrap_or(0);
         Ok(())
     }
 
     fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
-        let Row { format, cloud, .. } = &frame.of;
-        let of_cloud = |text: fn(&Cloud) -> String| cloud.as_ref().map_or_else(String::new, text);
-        let extent = of_cloud(|cloud| cloud.bounds.as_ref().map_or_else(String::new, Bounds::extent));
+        let of = &frame.of;
+        let extent = of.bounds().map_or_else(String::new, Bounds::extent);
         vec![
-            ("format", (*format).into()),
-            ("points", of_cloud(|cloud| grouped(cloud.points))),
+            ("format", of.format.into()),
+            ("points", of.points().map_or_else(String::new, grouped)),
             // As wide as three lengths of a survey of 100 km; longer ones keep a blank before them.
             ("                extent, m", format!(" {extent}")),
-            ("times, s", of_cloud(Cloud::span)),
+            ("times, s", of.cloud.as_ref().map_or_else(String::new, Cloud::span)),
             // Names begin at the left; the last column may be as long as it is.
-            ("columns   ", format!("  {:<10}", frame.of.names())),
+            ("columns   ", format!("  {:<10}", of.names())),
         ]
     }
 

@@ -6,6 +6,7 @@ mod cloud;
 mod command;
 mod map;
 pub(crate) mod records;
+mod tiles;
 
 pub use command::describe;
 
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
     /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input; raw
-    /// rows there need --format
+    /// rows there need --format. A folder with an NDT map by blocks or a map in tiles is one input
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
     /// Print all that is known of each file, also of several. Without it several files have a row
@@ -36,7 +37,7 @@ pub(crate) struct InfoArgs {
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
     let options = args.read.options()?;
-    let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone())?;
+    let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone(), &command::is_one_map)?;
     let job = Job { every_row: true, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;
     job.run(&Info { inputs, options, long: args.long }, printer)

@@ -1,8 +1,10 @@
 //! The JSON lines of `pointmill info`, and their text.
 
 use super::bag::Topic;
+use super::bounds::Bounds;
 use super::cloud::{Cloud, Column};
-use super::map::MapFile;
+use super::map::{BlockFolder, MapFile};
+use super::tiles::TileFolder;
 use crate::batch::prelude::*;
 use crate::text::tidy;
 use pointmill_io::{PoseFormat, Poses};
@@ -30,6 +32,12 @@ pub(crate) struct Row {
     /// What is known of an NDT map; only where the file is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) map: Option<MapFile>,
+    /// What is known of an NDT map by blocks; only where the input is a folder with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) blocks: Option<BlockFolder>,
+    /// What is known of a map in tiles; only where the input is a folder with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tiles: Option<TileFolder>,
 }
 
 /// A file of poses.
@@ -55,7 +63,18 @@ pub(crate) struct Totals {
 impl Row {
     /// A file of a format, of which nothing else is known.
     pub(super) const fn of(format: &'static str) -> Self {
-        Self { format, cloud: None, topics: None, poses: None, map: None }
+        Self { format, cloud: None, topics: None, poses: None, map: None, blocks: None, tiles: None }
+    }
+
+    /// The points of a cloud or of tiles.
+    pub(super) fn points(&self) -> Option<usize> {
+        self.cloud.as_ref().map(|cloud| cloud.points).or_else(|| self.tiles.as_ref().map(|tiles| tiles.points))
+    }
+
+    /// The box around them.
+    pub(super) fn bounds(&self) -> Option<&Bounds> {
+        let cloud = self.cloud.as_ref().and_then(|cloud| cloud.bounds.as_ref());
+        cloud.or_else(|| self.tiles.as_ref()?.bounds.as_ref())
     }
 
     /// For people.
@@ -65,6 +84,8 @@ impl Row {
         lines.extend(self.topics.iter().flatten().flat_map(Topic::lines));
         lines.extend(self.poses.iter().map(|poses| format!("           a file of poses: {}", poses.line())));
         lines.extend(self.map.iter().flat_map(MapFile::lines));
+        lines.extend(self.blocks.iter().flat_map(BlockFolder::lines));
+        lines.extend(self.tiles.iter().flat_map(TileFolder::lines));
         lines
     }
 
@@ -76,6 +97,8 @@ impl Row {
             .chain(topics)
             .chain(self.poses.iter().map(PoseFile::line))
             .chain(self.map.iter().map(MapFile::line))
+            .chain(self.blocks.iter().map(BlockFolder::line))
+            .chain(self.tiles.iter().map(TileFolder::line))
             .collect::<Vec<_>>()
             .join(" ")
     }
