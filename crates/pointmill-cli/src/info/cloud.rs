@@ -1,9 +1,10 @@
 //! What is known of a cloud.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Units};
+use super::las::Las;
 use crate::batch::prelude::*;
 use crate::text::tidy;
-use pointmill_io::{Field, Scan, Warning, escape};
+use pointmill_io::{Field, Format, IoError, Scan, Survey, Warning, escape};
 use serde::Serialize;
 
 /// What is known of a cloud; absent where the file is a bag.
@@ -14,7 +15,8 @@ pub(crate) struct Cloud {
     pub(super) points: usize,
     /// The columns, in order.
     pub(super) columns: Vec<Column>,
-    /// The smallest box around the finite points, in metres; null if there are none.
+    /// The smallest box around the finite points, in the unit of `las.crs`, else in metres; null if there
+    /// are none.
     pub(super) bounds: Option<Bounds>,
     /// Points with a NaN or an infinity in x, y or z.
     nonfinite: usize,
@@ -25,6 +27,11 @@ pub(crate) struct Cloud {
     times: Option<CloudTimes>,
     /// The data set of `--dataset`; null without.
     dataset: Option<&'static str>,
+    /// What a LAS file says of its points; only where the file is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    las: Option<Las>,
+    #[serde(skip)]
+    pub(super) units: Units,
 }
 
 /// The times of the points of a cloud.
@@ -56,7 +63,11 @@ pub(crate) struct Column {
 }
 
 impl Cloud {
-    pub(super) fn of(scan: &Scan, dataset: Option<&'static str>) -> Self {
+    /// Of a scan.
+    ///
+    /// # Errors
+    /// Memory that is refused.
+    pub(super) fn of(scan: &Scan, dataset: Option<&'static str>) -> Result<Self, IoError> {
         let times = scan.times().map(|times| CloudTimes {
             span: times.seconds.iter().copied().filter(|s| s.is_finite()).fold(0.0, f64::max),
             name: times.name,
@@ -64,7 +75,10 @@ impl Cloud {
             unit_source: times.unit_source.as_str(),
             start: times.start,
         });
-        Self {
+        let las = scan.survey().filter(|_| scan.format == Format::Las);
+        Ok(Self {
+            las: las.map(|survey| Las::of(scan, survey)).transpose()?,
+            units: Units::of(las.and_then(Survey::system).as_ref()),
             points: scan.cloud.len(),
             columns: scan.fields.iter().map(Column::of).collect(),
             bounds: Bounds::of(scan),
@@ -72,7 +86,7 @@ impl Cloud {
             origin: scan.cloud.origin(),
             times,
             dataset,
-        }
+        })
     }
 
     /// Seconds from the earliest to the latest time; nothing without times.
@@ -86,10 +100,9 @@ impl Cloud {
             format!("points     {}", grouped(self.points)),
             format!("columns    {}: {}", self.columns.len(), listed(&self.columns)),
         ];
-        lines.extend(self.bounds.iter().flat_map(Bounds::lines));
+        lines.extend(self.bounds.iter().flat_map(|bounds| bounds.lines(&self.units)));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
-        let [x, y, z] = self.origin.map(tidy);
-        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
+        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {}", self.units.place(self.origin))));
         lines.extend(self.times.iter().map(|times| {
             format!(
                 "times      {} in {} (by the {}): {:.6} s from {} s",
@@ -100,6 +113,7 @@ impl Cloud {
                 tidy(times.start)
             )
         }));
+        lines.extend(self.las.iter().flat_map(|las| las.lines(&self.units)));
         lines.extend(self.dataset.map(|dataset| format!("data set   {dataset}")));
         lines
     }

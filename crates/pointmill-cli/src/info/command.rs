@@ -1,7 +1,6 @@
 //! Looks at the inputs.
 
 use super::bag;
-use super::bounds::Bounds;
 use super::cloud::{Cloud, notes};
 use super::map::{BlockFolder, MapFile};
 use super::records::{PoseFile, Row, Totals};
@@ -74,7 +73,7 @@ impl Info {
             }
         }
         let (scan, read_ms) = self.inputs.read(source)?;
-        let cloud = Cloud::of(&scan, self.options.dataset.map(|dataset| dataset.as_str()));
+        let cloud = Cloud::of(&scan, self.options.dataset.map(|dataset| dataset.as_str()))?;
         let of = Row { cloud: Some(cloud), ..Row::of(scan.format.as_str()) };
         Ok((of, read_ms, notes(&scan.warnings)))
     }
@@ -102,15 +101,12 @@ impl Command for Info {
 
     fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
         let of = &frame.of;
-        let extent = of.bounds().map_or_else(String::new, Bounds::extent);
         vec![
             ("format", of.format.into()),
             ("points", of.points().map_or_else(String::new, grouped)),
-            // As wide as three lengths of a survey of 100 km; longer ones keep a blank before them.
-            ("                extent, m", format!(" {extent}")),
+            ("extent", of.extent().unwrap_or_default()),
             ("times, s", of.cloud.as_ref().map_or_else(String::new, Cloud::span)),
-            // Names begin at the left; the last column may be as long as it is.
-            ("columns   ", format!("  {:<10}", of.names())),
+            ("columns", of.names()),
         ]
     }
 

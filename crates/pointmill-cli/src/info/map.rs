@@ -1,6 +1,6 @@
 //! What is known of an NDT map: of a file, and of a folder that has one by blocks.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Units};
 use crate::batch::prelude::*;
 use crate::ndt::cells_of;
 use crate::text::tidy;
@@ -74,9 +74,8 @@ impl MapFile {
 
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("           {}, {} points", self.line(), grouped(self.points as usize))];
-        lines.extend(self.bounds.iter().flat_map(Bounds::lines));
-        let [x, y, z] = self.origin.map(tidy);
-        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
+        lines.extend(self.bounds.iter().flat_map(|bounds| bounds.lines(&Units::default())));
+        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {}", Units::default().place(self.origin))));
         lines.push(format!("made of    {} points", grouped(self.report.points as usize)));
         lines.push(format!("cells      {}", cells_of(&self.report)));
         lines
@@ -129,8 +128,7 @@ impl BlockFolder {
                 [format!("x          {x0} .. {x1} m"), format!("y          {y0} .. {y1} m")]
             }),
         );
-        let [x, y, z] = self.origin.map(tidy);
-        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
+        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {}", Units::default().place(self.origin))));
         let (least, ratio) = (counted(self.min_points as usize, "point"), self.eigen_ratio);
         lines.push(format!(
             "covariance {}; cells of {least} or more; eigenvalue ratio {ratio} or more",

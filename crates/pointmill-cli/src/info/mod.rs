@@ -4,6 +4,7 @@ mod bag;
 mod bounds;
 mod cloud;
 mod command;
+mod las;
 mod map;
 pub(crate) mod records;
 mod tiles;

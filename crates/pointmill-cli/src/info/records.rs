@@ -72,9 +72,15 @@ impl Row {
     }
 
     /// The box around them.
-    pub(super) fn bounds(&self) -> Option<&Bounds> {
+    fn bounds(&self) -> Option<&Bounds> {
         let cloud = self.cloud.as_ref().and_then(|cloud| cloud.bounds.as_ref());
         cloud.or_else(|| self.tiles.as_ref()?.bounds.as_ref())
+    }
+
+    /// How long the box is.
+    pub(super) fn extent(&self) -> Option<String> {
+        let units = self.cloud.as_ref().map(|cloud| cloud.units.clone()).unwrap_or_default();
+        self.bounds().map(|bounds| bounds.extent(&units))
     }
 
     /// For people.

@@ -1,6 +1,6 @@
 //! What is known of a folder that has a map in tiles.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Units};
 use super::cloud::notes;
 use crate::batch::prelude::*;
 use crate::text::tidy;
@@ -55,7 +55,7 @@ impl TileFolder {
 
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("           {}, {} points", self.line(), grouped(self.points))];
-        lines.extend(self.bounds.iter().flat_map(Bounds::lines));
+        lines.extend(self.bounds.iter().flat_map(|bounds| bounds.lines(&Units::default())));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
         lines
     }
