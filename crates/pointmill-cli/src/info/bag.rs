@@ -126,7 +126,7 @@ fn topics(bag: &Bag) -> Result<Vec<Topic>, IoError> {
                 height: layout.height,
                 width: layout.width,
                 point_step: layout.point_step,
-                columns: layout.fields.iter().map(Column::of).collect(),
+                columns: layout.fields.iter().map(|f| Column::of(&f.name, f.dtype.as_str())).collect(),
                 warnings: notes(&layout.warnings).warnings,
                 times: layout.times.map(|times| TimesField {
                     unit: times.unit.as_str(),

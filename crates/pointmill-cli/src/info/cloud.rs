@@ -4,7 +4,7 @@ use super::bounds::{Bounds, Units};
 use super::las::Las;
 use crate::batch::prelude::*;
 use crate::text::tidy;
-use pointmill_io::{Field, Format, IoError, Scan, Survey, Warning, escape};
+use pointmill_io::{Format, IoError, Scan, Survey, Warning, escape};
 use serde::Serialize;
 
 /// What is known of a cloud; absent where the file is a bag.
@@ -20,7 +20,7 @@ pub(crate) struct Cloud {
     pub(super) bounds: Option<Bounds>,
     /// Points with a NaN or an infinity in x, y or z.
     nonfinite: usize,
-    /// What coordinates are relative to in results: x, y, z in metres, as `--local-origin` says.
+    /// What coordinates are relative to in results, in the units of `bounds`, as `--local-origin` says.
     /// Bounds are global.
     origin: [f64; 3],
     /// The column with the times of points; null without one.
@@ -80,7 +80,7 @@ impl Cloud {
             las: las.map(|survey| Las::of(scan, survey)).transpose()?,
             units: Units::of(las.and_then(Survey::system).as_ref()),
             points: scan.cloud.len(),
-            columns: scan.fields.iter().map(Column::of).collect(),
+            columns: scan.fields.iter().map(|f| Column::of(&f.name, f.dtype.as_str())).collect(),
             bounds: Bounds::of(scan),
             nonfinite: scan.cloud.points().non_finite(),
             origin: scan.cloud.origin(),
@@ -120,8 +120,8 @@ impl Cloud {
 }
 
 impl Column {
-    pub(super) fn of(field: &Field) -> Self {
-        Self { name: field.name.clone(), r#type: field.dtype.as_str() }
+    pub(super) fn of(name: &str, r#type: &'static str) -> Self {
+        Self { name: name.into(), r#type }
     }
 
     pub(super) fn name(&self) -> String {
