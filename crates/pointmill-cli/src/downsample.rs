@@ -20,7 +20,7 @@ pub(crate) struct DownsampleArgs {
     voxel_size: [f32; 3],
     /// Point to keep of each voxel: the mean of its points, the first, the one nearest to the
     /// centre, or one at random. With mean, columns of whole numbers such as classes and rings have
-    /// the value of the first point
+    /// the value of the point nearest to it
     #[arg(long, default_value = "mean", value_parser = names::<Keep>(Keep::NAMES))]
     keep: Keep,
     /// Seed of --keep random. The same seed keeps the same points on every machine

@@ -231,6 +231,11 @@ impl Scan {
         self.survey.as_ref()?.crs_name()
     }
 
+    /// What a LAS file says of all its points; `None` of other files.
+    pub fn survey(&self) -> Option<&Survey> {
+        self.survey.as_deref()
+    }
+
     /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].
     pub fn is_f64(&self) -> bool {
         self.xyz_f64.is_some() || self.fields[..3].iter().any(|field| field.dtype == Dtype::F64)

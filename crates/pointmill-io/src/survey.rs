@@ -1,5 +1,6 @@
 //! What a LAS file says of all its points.
 
+use crate::crs::{Crs, of_keys, of_wkt};
 use crate::error::IoError;
 use crate::fault::bail;
 use std::path::Path;
@@ -79,6 +80,9 @@ impl Record {
     /// Record ids: the text of the system, and the keys of `GeoTIFF`.
     pub(crate) const WKT: u16 = 2112;
     pub(crate) const KEYS: u16 = 34735;
+    /// The numbers and the texts of keys.
+    const DOUBLES: u16 = 34736;
+    const TEXTS: u16 = 34737;
 }
 
 /// Scale and offset of each axis.
@@ -130,19 +134,46 @@ impl Survey {
         }))
     }
 
+    /// The version of the file, such as `1.4`; `None` of points of several versions.
+    pub fn version(&self) -> Option<String> {
+        self.format.filter(|_| !self.head.is_empty()).map(|_| format!("1.{}", self.minor))
+    }
+
+    /// The point format, unless files differ in it.
+    pub const fn point_format(&self) -> Option<u8> {
+        self.format
+    }
+
+    /// Scale and offset along x, y and z, unless files differ in them.
+    pub fn scale_and_offset(&self) -> Option<[[f64; 3]; 2]> {
+        self.grid.map(|grid| [grid.scale, grid.shift])
+    }
+
+    /// The coordinate reference system with its units, of the records in WKT, else of the `GeoTIFF`
+    /// keys.
+    pub fn system(&self) -> Option<Crs> {
+        let of = |id| self.data(id).unwrap_or_default();
+        let keys = || of_keys(of(Record::KEYS), of(Record::DOUBLES), of(Record::TEXTS));
+        let name = || Some(Crs { name: Some(self.crs_name()?), ..Crs::default() });
+        of_wkt(of(Record::WKT)).or_else(keys).or_else(name)
+    }
+
+    /// The system in WKT, as the file has it.
+    pub fn wkt(&self) -> Option<String> {
+        let text = self.data(Record::WKT)?.split(|&b| b == 0).next()?;
+        Some(String::from_utf8_lossy(text).trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
     /// The name of the system in WKT, or the EPSG code of the `GeoTIFF` keys.
     pub(crate) fn crs_name(&self) -> Option<String> {
-        let wkt = self.crs.iter().find(|record| record.id == Record::WKT).and_then(|record| {
-            let text = String::from_utf8_lossy(&record.data);
-            text.split('"').nth(1).map(str::to_owned)
-        });
-        wkt.or_else(|| {
-            let keys = &self.crs.iter().find(|record| record.id == Record::KEYS)?.data;
-            let keys = keys.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect::<Vec<_>>();
-            let key = |id| keys.get(4..)?.as_chunks::<4>().0.iter().find(|k| k[0] == id && k[1] == 0).map(|k| k[3]);
-            // Projected, else geographic; 32767 is one of the user's own.
-            let code = key(3072).or_else(|| key(2048)).filter(|&code| code != 32_767)?;
-            Some(format!("EPSG:{code}"))
+        let wkt = self.data(Record::WKT).map(String::from_utf8_lossy);
+        wkt.and_then(|text| Some(text.split('"').nth(1)?.to_owned())).or_else(|| {
+            let crs = of_keys(self.data(Record::KEYS)?, &[], &[])?;
+            Some(format!("EPSG:{}", crs.epsg?))
         })
+    }
+
+    fn data(&self, id: u16) -> Option<&[u8]> {
+        self.crs.iter().find(|record| record.id == id).map(|record| &*record.data)
     }
 }

@@ -2,7 +2,7 @@
 //! their corners.
 
 use crate::error::{Detail, IoError};
-use crate::fault::bail;
+use crate::fault::{bail, fault};
 use crate::field::Field;
 use crate::files::{is_own_folder, new_folder, open_in_folder, write_to};
 use crate::memory::push;
@@ -22,6 +22,9 @@ pub const TILES: &str = "pointcloud_map_metadata.yaml";
 /// The most tiles, and the most bytes of their list.
 const MOST_TILES: usize = 100_000;
 const MOST_BYTES: u64 = 32 << 20;
+
+/// The names of the lengths of a tile.
+const EDGES: [&str; 2] = ["x_resolution", "y_resolution"];
 
 /// What was written by [`write_tiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +139,29 @@ fn tiles_of(folder: &Path, scan: &Scan, edge: u32) -> Result<BTreeMap<[i32; 2], 
 /// metres above 0, nor the name of a PCD file in the folder with its lower corner `[x, y]`; a name
 /// that stands twice; no resolution or no file.
 pub fn find_tiles(folder: impl AsRef<Path>) -> Result<Option<Vec<PathBuf>>, IoError> {
-    let (folder, path) = (folder.as_ref(), folder.as_ref().join(TILES));
+    let folder = folder.as_ref();
+    with_list(folder, |list| list.names.iter().map(|name| folder.join(name)).collect())
+}
+
+/// The lengths of a tile along x and y in metres, as the list of a folder has them; `None` of a
+/// folder without a list.
+///
+/// # Errors
+/// As [`find_tiles`].
+pub fn tile_edges(folder: impl AsRef<Path>) -> Result<Option<[f64; 2]>, IoError> {
+    with_list(folder.as_ref(), |list| list.edges)
+}
+
+/// What a list has.
+struct List<'a> {
+    /// The lengths of a tile along x and y.
+    edges: [f64; 2],
+    names: Vec<&'a str>,
+}
+
+/// Something of the list of a folder, if there is one.
+fn with_list<T>(folder: &Path, of: impl FnOnce(List<'_>) -> T) -> Result<Option<T>, IoError> {
+    let path = folder.join(TILES);
     let file = match open_in_folder(&path) {
         Err(IoError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         file => file?,
@@ -146,13 +171,12 @@ pub fn find_tiles(folder: impl AsRef<Path>) -> Result<Option<Vec<PathBuf>>, IoEr
     if text.len() as u64 > MOST_BYTES {
         bail!(&*path, LimitExceeded, "length", "at most {MOST_BYTES} bytes", "more");
     }
-    let names = names_in(&path, &text)?;
-    Ok(Some(names.into_iter().map(|name| folder.join(name)).collect()))
+    Ok(Some(of(list_of(&path, &text)?)))
 }
 
-/// The names of the files that a list has.
-fn names_in<'a>(path: &Path, text: &'a str) -> Result<Vec<&'a str>, IoError> {
-    let (mut names, mut seen) = (vec![], HashSet::new());
+/// What the text of a list has.
+fn list_of<'a>(path: &Path, text: &'a str) -> Result<List<'a>, IoError> {
+    let (mut names, mut seen, mut edges) = (vec![], HashSet::new(), [None; 2]);
     for (number, line) in (1..).zip(text.lines()) {
         let wrong = |wanted: &str| {
             let found = format!("`{}`", line.chars().take(100).collect::<String>());
@@ -167,8 +191,9 @@ fn names_in<'a>(path: &Path, text: &'a str) -> Result<Vec<&'a str>, IoError> {
         if !seen.insert(key) {
             return wrong("a name that did not stand before");
         }
-        if matches!(key, "x_resolution" | "y_resolution") {
-            if !number_of(value).is_some_and(|v| v > 0.0) {
+        if let Some(axis) = EDGES.iter().position(|edge| key == *edge) {
+            edges[axis] = number_of(value).filter(|v| *v > 0.0);
+            if edges[axis].is_none() {
                 return wrong("metres above 0");
             }
             continue;
@@ -187,15 +212,15 @@ fn names_in<'a>(path: &Path, text: &'a str) -> Result<Vec<&'a str>, IoError> {
         }
         names.push(key);
     }
-    for resolution in ["x_resolution", "y_resolution"] {
-        if !seen.contains(resolution) {
-            bail!(path, MissingField, resolution, "the length of a tile in metres", "none");
-        }
-    }
+    let edge = |axis: usize| {
+        let none = || fault!(path, MissingField, (EDGES[axis]), "the length of a tile in metres", "none");
+        edges[axis].ok_or_else(none)
+    };
+    let edges = [edge(0)?, edge(1)?];
     if names.is_empty() {
         bail!(path, MissingField, "tiles", "NAME.pcd: [x, y] for each", "none");
     }
-    Ok(names)
+    Ok(List { edges, names })
 }
 
 fn number_of(text: &str) -> Option<f64> {
@@ -226,6 +251,7 @@ mod tests {
         let written = write_tiles(&at, &scan, 20).unwrap();
         assert_eq!(written.points, 2002);
         let files = find_tiles(&at).unwrap().unwrap();
+        assert_eq!(tile_edges(&at).unwrap(), Some([20.0; 2]));
         assert_eq!((files.len(), fs::read_dir(&at).unwrap().count()), (written.tiles, written.tiles + 1));
         let mut found = vec![];
         for file in files {
@@ -273,7 +299,7 @@ mod tests {
         let head = "# a map\n---\nx_resolution: 20.0\ny_resolution: 2e1 # metres\n\n";
         let of = |more: &str| {
             let text = format!("{head}{more}");
-            names_in("m".as_ref(), &text).map(|names| names.join(" ")).map_err(|e| e.to_string())
+            list_of("m".as_ref(), &text).map(|list| list.names.join(" ")).map_err(|e| e.to_string())
         };
         assert_eq!(of("A.pcd: [1200, 2500] # there\n\"b c.PCD\": [-0.5,2]\n").unwrap(), "A.pcd b c.PCD");
         for (line, wanted) in [
@@ -292,8 +318,9 @@ mod tests {
         }
         assert!(of("A.pcd: [1, 2]\nA.pcd: [1, 2]\n").unwrap_err().contains("line 7"));
         assert!(of("").unwrap_err().contains("tiles: expected NAME.pcd"));
-        assert!(names_in("m".as_ref(), "A.pcd: [1, 2]").unwrap_err().to_string().contains("x_resolution: expected"));
-        assert!(names_in("m".as_ref(), "x_resolution: 0").unwrap_err().to_string().contains("expected metres above 0"));
+        let refused = |text| list_of("m".as_ref(), text).err().unwrap();
+        assert!(refused("A.pcd: [1, 2]").to_string().contains("x_resolution: expected"));
+        assert!(refused("x_resolution: 0").to_string().contains("expected metres above 0"));
     }
 
     #[cfg(unix)]

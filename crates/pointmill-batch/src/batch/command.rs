@@ -106,7 +106,7 @@ pub struct Job<'a> {
     pub in_turn: bool,
     /// Whether every input has a line, with the times of reading and writing.
     pub verbose: bool,
-    /// Whether every input has a line.
+    /// Whether every input has a line, of columns that are as wide as their longest text.
     pub every_row: bool,
     /// What is done already, if outputs go to a folder.
     pub resume_log: Option<ResumeLog>,
@@ -243,6 +243,7 @@ impl<'a> Job<'a> {
             lines.iter().try_for_each(|line| printer.text(line))?;
             Ok(command.progress_suffix(&totals))
         });
+        table.end().iter().try_for_each(|line| printer.text(line))?;
         warnings.print(C::INPUT);
         let Some((workers, counts)) = ran? else { return Ok(()) };
         let counts = Counts { salvaged, ..counts };

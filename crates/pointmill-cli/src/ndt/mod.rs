@@ -14,6 +14,7 @@ pub(crate) mod records;
 mod report;
 
 pub(crate) use args::{MapArgs, NdtCommand};
+pub(crate) use report::cells_of;
 
 use crate::failure::Failure;
 use crate::printer::Printer;

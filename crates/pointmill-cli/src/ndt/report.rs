@@ -59,11 +59,11 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
     lines
 }
 
-fn cells_of(report: &NdtReport) -> String {
-    let NdtReport { non_finite, cells, sparse, degenerate, clamped, .. } = *report;
+pub(crate) fn cells_of(report: &NdtReport) -> String {
+    let NdtReport { non_finite, cells, sparse, degenerate, voxels, clamped, .. } = *report;
     format!(
         "{} of {} used: {} have too few points, {} have no extent; {} flat cells were widened; {} points not finite",
-        grouped(cells - sparse - degenerate),
+        grouped(voxels),
         counted(cells, "cell"),
         grouped(sparse),
         grouped(degenerate),

@@ -194,10 +194,11 @@ fn info_of_several_files_has_a_row_for_each() {
         .unwrap();
     fs::write(at.join("c.txt"), "0 1 2 3 0 0 0 1\n0.5 1 2 3 0 0 0 1\n").unwrap();
     let told = run(at, "info a.bin b.mcap c.txt").expect(0);
-    let wanted = "input       format      points                  extent, m    times, s  columns\n\
-        a.bin        kitti          50          119.5 x 0.5 x 0.0              x y z intensity\n\
-        b.mcap        mcap                                                     /points (3 clouds)\n\
-        c.txt        poses                                                     2 poses, TUM, 0 s to 0.5 s\n\
+    // As wide as the longest text, without columns that are empty.
+    let wanted = "input   format  points               extent  columns\n\
+        a.bin    kitti      50  119.5 x 0.5 x 0.0 m  x y z intensity\n\
+        b.mcap    mcap                               /points (3 clouds)\n\
+        c.txt    poses                               2 poses, TUM, 0 s to 0.5 s\n\
         3 inputs, 50 points\n";
     assert_eq!(told.out, wanted);
     // Lengths of any number of digits stand by themselves.

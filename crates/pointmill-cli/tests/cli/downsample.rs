@@ -33,7 +33,9 @@ fn columns_of_every_type_are_kept() {
             assert_eq!((&told.data("frame")[0]["kept"], &told.data("frame")[0]["points"]), (&2.into(), &3.into()));
             let thin = scan(&folder.path().join(out));
             assert!((thin.xyz()[0][0] - x).abs() < 1e-4 && thin.xyz()[1][0] == 691_770.0, "{keep} {out}");
-            assert_eq!(thin.cloud.points().row(0)[3], 2.0, "{keep} {out}");
+            // Both points are as far from their mean, but for the last bit.
+            let class = thin.cloud.points().row(0)[3];
+            assert!(class == 2.0 || (keep == "mean" && class == 3.0), "{keep} {out}: {class}");
             let times: Vec<_> = thin.wide().map(|wide| wide.to_vec()).collect();
             assert!(out == "b.npz" || times == [[time, 300_000_009.5]], "{keep} {out}: {times:?}");
         }

@@ -18,6 +18,7 @@ mod folders;
 mod frames;
 mod icp;
 mod icp_batch;
+mod info;
 mod json;
 mod las;
 mod links;

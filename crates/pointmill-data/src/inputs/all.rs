@@ -59,8 +59,8 @@ impl Inputs {
         if args.iter().any(|arg| is_stdin(arg)) {
             require_format(&options)?;
         }
-        let (files, inputs) = Self::find_files(args, options)?;
-        inputs.clouds_of(files, frames)
+        let (groups, inputs) = Self::find_groups(args, options, &|_| false)?;
+        inputs.clouds_of(groups.into_iter().flatten().collect(), frames)
     }
 
     /// The same of the sweeps of a drive: those of a folder or a pattern in the order of the times of
@@ -75,7 +75,7 @@ impl Inputs {
         if args.iter().any(|arg| is_stdin(arg)) {
             require_format(&options)?;
         }
-        let (mut groups, inputs) = Self::find_groups(args, options)?;
+        let (mut groups, inputs) = Self::find_groups(args, options, &|_| false)?;
         in_time::settle(args, &mut groups, &inputs.options, observer)?;
         inputs.clouds_of(groups.into_iter().flatten().collect(), frames)
     }
@@ -101,19 +101,30 @@ impl Inputs {
         Ok((sources, inputs))
     }
 
-    /// All inputs, with a bag as one. The first bytes of the standard input tell its format.
-    pub fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
-        let (groups, inputs) = Self::find_groups(args, options)?;
+    /// All inputs, with a bag as one, and each folder that `is_one`. The first bytes of the standard
+    /// input tell its format.
+    pub fn find_files(
+        args: &[PathBuf],
+        options: ReadOptions,
+        is_one: &dyn Fn(&Path) -> bool,
+    ) -> Result<(Vec<Source>, Self), DataError> {
+        let (groups, inputs) = Self::find_groups(args, options, is_one)?;
         Ok((groups.into_iter().flatten().collect(), inputs))
     }
 
     /// The inputs of each argument; without one those of the built-in drive.
-    fn find_groups(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Vec<Source>>, Self), DataError> {
+    fn find_groups(
+        args: &[PathBuf],
+        options: ReadOptions,
+        is_one: &dyn Fn(&Path) -> bool,
+    ) -> Result<(Vec<Vec<Source>>, Self), DataError> {
         let mut groups: Vec<Vec<Source>> = Vec::new();
         for arg in args {
             if let Some(cloud) = cloud_of_bag(arg, &options) {
                 let cloud = cloud.or_else(|e| if args.len() == 1 { Err(e) } else { Ok(Source::Nothing(e)) })?;
                 groups.push(vec![cloud]);
+            } else if is_one(arg) {
+                groups.push(vec![Source::File(arg.clone())]);
             } else if !is_stdin(arg) {
                 groups.push(files(arg)?);
             } else if groups.iter().flatten().any(|s| matches!(s, Source::Stdin)) {

@@ -9,6 +9,7 @@
 //! reader uses those that describe the compression of the points, extra bytes and the coordinate
 //! reference system; others are kept as they are, for a file that is written.
 
+mod classes;
 mod coordinates;
 mod extra;
 mod extra_column;
@@ -24,6 +25,7 @@ mod write;
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
 
+pub use classes::class_name;
 pub(crate) use grid::rounding;
 pub(crate) use survey::{lost, lost_when_moved};
 pub(crate) use write::{write_parts, write_points};

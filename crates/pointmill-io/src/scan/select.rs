@@ -85,14 +85,15 @@ impl Scan {
 
     /// A point for each of some lists of points: the mean of their coordinates and of their columns
     /// of floating-point type; of columns of whole numbers, such as classes and rings, the value of
-    /// the first.
+    /// the point nearest to the mean.
     ///
     /// **Shapes**: `means` `[V, C]`, of all columns of [`Scan::cloud`] and about its origin;
     /// `lists` are `[V + 1]` numbers that say where each list starts, and the points of all lists,
     /// at least one in each.
     ///
     /// **Arithmetic**: coordinates are those of `means`; columns that an `f32` does not hold are
-    /// added in `f64` in the order of the list, and divided once.
+    /// added in `f64` in the order of the list, and divided once. Distances to the mean are of `f32` in
+    /// `f64`; of several nearest points the first counts.
     ///
     /// # Errors
     /// Memory that the system refuses.
@@ -105,8 +106,17 @@ impl Scan {
 
     fn try_with_means(&self, means: &[f32], [splits, indices]: [&[u32]; 2]) -> Result<Self, TryReserveError> {
         let spans = || splits.windows(2).map(|span| &indices[span[0] as usize..span[1] as usize]);
-        let mut scan = self.try_select(&collect(spans().map(|list| list[0]))?)?;
-        let columns = scan.cloud.columns();
+        let columns = self.cloud.columns();
+        let far = |i: u32, mean: &[f32]| {
+            let offsets =
+                self.cloud.points().xyz(i as usize).into_iter().zip(mean).map(|(v, m)| f64::from(v) - f64::from(*m));
+            offsets.map(|v| v * v).sum::<f64>()
+        };
+        let nearest = spans().zip(means.chunks_exact(columns)).map(|(list, mean)| {
+            let first = (list[0], far(list[0], mean));
+            list[1..].iter().map(|&i| (i, far(i, mean))).fold(first, |a, b| if b.1 < a.1 { b } else { a }).0
+        });
+        let mut scan = self.try_select(&collect(nearest)?)?;
         let averaged: Vec<_> = (0..columns)
             .filter(|&j| j < 3 || matches!(self.fields[j].dtype, Dtype::F16 | Dtype::F32 | Dtype::F64))
             .collect();
@@ -167,9 +177,27 @@ mod tests {
         let means = scan.with_means(&[&mean, scan.cloud.points().row(2)].concat(), [&[0, 2, 3], &[0, 1, 2]]).unwrap();
         let point = means.xyz()[0];
         assert!((point[0] - 691_764.6).abs() < 1e-4 && (point[2] - 520.6).abs() < 1e-4, "{point:?}");
-        // The class of the first point, the mean of times and amplitudes.
-        assert_eq!((means.cloud.points().row(0)[3], means.cloud.points().row(0)[5]), (2.0, 0.25));
+        // The class of one of two points that are as far, the mean of times and amplitudes.
+        assert!([2.0, 5.0].contains(&means.cloud.points().row(0)[3]) && means.cloud.points().row(0)[5] == 0.25);
         assert_eq!(times_of(&means), [[300_000_000.5, 300_000_009.5]]);
         assert!(scan.select(&[]).unwrap().cloud.is_empty());
+    }
+
+    #[test]
+    fn whole_numbers_are_those_of_the_point_nearest_to_the_mean() {
+        // Two lists: the mean (2, 0, 0) is nearest to the third point; (1, 0, 0) is as far from both.
+        let data = [0.0, 0.0, 0.0, 7.0, 4.0, 0.0, 0.0, 8.0, 2.0, 0.5, 0.0, 9.0, 2.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 4.0];
+        let mut scan = Scan::from(PointCloud::new(data.to_vec(), 4).unwrap());
+        scan.fields[3] = Field { name: "classification".into(), dtype: Dtype::U8 };
+        let means = [2.0, 0.0, 0.0, 8.0, 1.0, 0.0, 0.0, 3.5];
+        let class = |scan: &Scan, lists| {
+            let left = scan.with_means(&means, lists).unwrap();
+            assert_eq!(left.cloud.points().iter_xyz().collect::<Vec<_>>(), [[2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]);
+            [0, 1].map(|i| left.cloud.points().row(i)[3])
+        };
+        assert_eq!(class(&scan, [&[0, 3, 5], &[0, 1, 2, 3, 4]]), [9.0, 3.0]);
+        assert_eq!(class(&scan, [&[0, 3, 5], &[2, 1, 0, 4, 3]]), [9.0, 4.0]);
+        scan.fields[3].dtype = Dtype::F32;
+        assert_eq!(class(&scan, [&[0, 3, 5], &[0, 1, 2, 3, 4]]), [8.0, 3.5]);
     }
 }
