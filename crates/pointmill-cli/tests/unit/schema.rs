@@ -108,7 +108,7 @@ fn lines() -> Vec<Line> {
             ),
             shares::<Summary<evaluate::detections::records::Totals>>("evaluate detections", "summary"),
         ],
-        without_device::<info::Begin, info::Row, info::Totals>("info"),
+        without_device::<info::records::Begin, info::records::Row, info::records::Totals>("info"),
         without_device::<clouds::Begin, convert::Row, convert::Totals>("convert"),
         of::<downsample::Begin, downsample::Row, clouds::Kept>("downsample"),
         without_device::<clouds::Begin, crop::Row, clouds::Kept>("crop"),
