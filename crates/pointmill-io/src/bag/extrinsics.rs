@@ -144,7 +144,7 @@ mod tests {
         let text = "\u{feff}# sensors\r\n\r\n/front 1 2 3 0.1 0.2 0.3\r\n  \tlidar\t-1e-1 0 0 0 0 -3.2  \n";
         let sensors = Extrinsics::parse(text, "s.txt").unwrap();
         let pose = sensors.pose("/front", "front_frame").unwrap();
-        assert_eq!(pose, &Pose::from_urdf([1.0, 2.0, 3.0, 0.1, 0.2, 0.3]).unwrap());
+        assert_eq!(pose, Pose::from_urdf([1.0, 2.0, 3.0, 0.1, 0.2, 0.3]).unwrap());
         assert_eq!(sensors.pose("/rear", "/lidar").unwrap().translation(), [-0.1, 0.0, 0.0]);
         let told = sensors.pose("/rear", "rear").unwrap_err().to_string();
         assert_eq!(
