@@ -84,6 +84,10 @@ impl Bounds {
 
     /// Around both.
     pub(super) fn and(self, other: Self) -> Self {
+        if let (Self::F32(a), Self::F32(b)) = (&self, &other) {
+            let min = std::array::from_fn(|k| a.min[k].min(b.min[k]));
+            return Self::F32(Corners { min, max: std::array::from_fn(|k| a.max[k].max(b.max[k])) });
+        }
         let corners = |of: Self| match of {
             Self::F32(Corners { min, max }) => [min, max].map(|corner| corner.map(f64::from)),
             Self::F64(Corners { min, max }) => [min, max],

@@ -62,9 +62,9 @@ fn every_format_comes_through_the_standard_input() {
         ("a.pcd", "pcd"),
         ("a.npy", "npy"),
         ("a.npz", "npz"),
-        ("a.bin", "kitti --columns 11"),
-        ("a.pcd.bin", "nuscenes --columns 11"),
-        ("a.bin", "bin --columns 11"),
+        ("a.bin", "kitti --columns 13"),
+        ("a.pcd.bin", "nuscenes --columns 13"),
+        ("a.bin", "bin --columns 13"),
     ] {
         let args = format!("info - --json --format {format}");
         let told =

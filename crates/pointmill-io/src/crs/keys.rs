@@ -140,7 +140,7 @@ mod tests {
         let utm = directory(&[[PROJECTED, 0, 1, 32_733], [VERTICAL, 0, 1, 5703], [VERTICAL_UNIT, 0, 1, 9003]]);
         let crs = of_keys(&utm, &[], &[]).unwrap();
         assert_eq!(crs.name.as_deref(), Some("WGS 84 / UTM zone 33S"));
-        assert_eq!((crs.height_unit().unwrap().symbol(), crs.unit.unwrap().symbol()), ("ft", "m"));
+        assert_eq!((crs.height_unit().unwrap().symbol(), crs.unit.as_ref().unwrap().symbol()), ("ft", "m"));
         let crs = of_keys(&directory(&[[MODEL, 0, 1, 2], [GEOGRAPHIC, 0, 1, 4326]]), &[], &[]).unwrap();
         assert_eq!((crs.is_geographic, crs.name.as_deref(), crs.epsg), (true, Some("WGS 84"), Some(4326)));
         let own = directory(&[[PROJECTED, 0, 1, OWN], [3076, 0, 1, OWN], [3077, DOUBLES, 1, 1]]);
