@@ -31,6 +31,7 @@ def test_overlaps():
     assert np.array_equal(mmcv.boxes_iou3d(A, B), volume) and np.array_equal(pcdet.boxes_iou3d_gpu(A, B), volume)
     aligned = pcdet.boxes_aligned_iou3d_gpu(A[:20], B)
     assert aligned.shape == (20, 1) and np.array_equal(aligned[:, 0], volume[:20].diagonal())
+    assert torch.equal(pcdet.paired_boxes_iou3d_gpu(A[:20], B), aligned[:, 0])
     turned = FLAT * torch.tensor([1, 1, 1, 1, -1]), FLAT_B * torch.tensor([1, 1, 1, 1, -1])
     assert np.array_equal(mmcv.box_iou_rotated(*turned, clockwise=False), bev)
     areas, others = FOUND[:, 3] * FOUND[:, 4], OTHERS[:, 3] * OTHERS[:, 4]
@@ -66,6 +67,8 @@ def test_circles_and_collisions():
             want.append(int(row))
     assert mmdet3d.circle_nms(dets, 2.0) == want and mmdet3d.circle_nms(dets, 2.0, 3) == want[:3]
     assert centerpoint.circle_nms(torch.from_numpy(dets), 2.0, 4).tolist() == want[:4]
+    rows = centerpoint.circle_nms(dets, 2.0)
+    assert isinstance(rows, np.ndarray) and rows.dtype == np.int64 and rows.tolist() == want
     turn = np.stack([[np.cos(FOUND[:, 6]), np.sin(FOUND[:, 6])], [-np.sin(FOUND[:, 6]), np.cos(FOUND[:, 6])]]).transpose(2, 0, 1)
     signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
     corners = signs * FOUND[:, None, 3:5] @ turn + FOUND[:, None, :2]

@@ -36,6 +36,7 @@ __all__ = [
     "boxes_iou_bev",
     "nms_gpu",
     "nms_normal_gpu",
+    "paired_boxes_iou3d_gpu",
     "patch",
     "points_in_boxes_cpu",
     "points_in_boxes_gpu",
@@ -211,6 +212,12 @@ def boxes_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
 def boxes_aligned_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Measure the overlap of volumes of the same row: ``[N, 7]`` twice to float32 ``[N, 1]``."""
     return iou(boxes_a, boxes_b, "volume", aligned=True)[:, None]
+
+
+@tensors("boxes_a", "boxes_b")
+def paired_boxes_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the overlap of volumes of the same row: ``[N, 7]`` twice to float32 ``[N]``."""
+    return iou(boxes_a, boxes_b, "volume", aligned=True)
 
 
 @tensors("boxes", "scores")
