@@ -1,6 +1,8 @@
 //! Rules that hold for every protocol: the truth against itself, fates, changes, refusals.
 
-use pointmill_detection::{DetectionParams, DetectionReport, Detections, Fate, Protocol, Verdict, compare, evaluate};
+use pointmill_detection::{
+    DetectionParams, DetectionReport, Detections, Fate, Metric, Protocol, Verdict, compare, evaluate, kitti_curves,
+};
 use pointmill_io::Limits;
 use pointmill_io::detections::{BoxState, ImageBox, read_kitti};
 use std::fs;
@@ -319,6 +321,42 @@ fn classes_of_kitti_ignore_case() {
     // Of the image: what lies on the van or in the region counts neither way.
     assert_eq!((counts(1), counts(4)), ([4, 0, 2, 0], [4, 1, 1, 0]));
     assert_eq!(report.warnings, [""; 0]);
+}
+
+/// Curves of any class and overlap, as KITTI's own program has them: an object has one recall at most.
+#[test]
+fn curves_of_kitti_have_its_average_precisions() {
+    let cases = [Metric::Bbox, Metric::Bev, Metric::Volume].map(|metric| ("CAR", metric, 0.7));
+    let curves = |found: &Detections, truth: &Detections| {
+        let [found, truth] = [found, truth].map(|boxes| of(Protocol::KittiR40, boxes));
+        kitti_curves(&found, &truth, &cases, None, &|| {}).unwrap()
+    };
+    let mean = |curve: &[f64]| curve[1..].iter().sum::<f64>() / 40.0;
+    let rows: Vec<_> = (0..90).map(|i| (car(20.0, 10.0 * f64::from(i)), 1.0)).collect();
+    let mut truth = cars(&[("a", &rows)]);
+    let moved = |(i, &(row, _)): (usize, &Scored)| {
+        ([row[0] + 0.02 * (i % 30) as f64, row[1], row[2], row[3], row[4], row[5], row[6]], (i * 7 % 90) as f64 - 45.0)
+    };
+    let found = cars(&[("a", &rows.iter().enumerate().map(moved).collect::<Vec<_>>())]);
+    let have = curves(&found, &truth);
+    let report = run(Protocol::KittiR40, &found, &truth);
+    for (i, of) in report.precisions.iter().filter(|of| of.class == "Car").enumerate() {
+        let curve = &have[i / 3][i % 3];
+        assert!((mean(&curve.precision) - of.ap.unwrap()).abs() < 1e-12, "{of:?}");
+        assert_eq!(curve.precision, curve.orientation);
+        assert!((0.1..=1.0).contains(&curve.recall[0]) && of.counts.missed == 90 - of.counts.true_positives);
+    }
+    assert!(report.mean_ap.is_some_and(|mean| (0.1..0.9).contains(&mean)));
+    truth.image.iter_mut().for_each(|image| image.alpha = std::f64::consts::FRAC_PI_2);
+    assert!(
+        curves(&found, &truth)[0].iter().all(|of| (mean(&of.orientation) - 0.5 * mean(&of.precision)).abs() < 1e-12)
+    );
+    let few = cars(&[("a", &rows[..20])]);
+    assert!(curves(&few, &few)[2].iter().all(|of| (mean(&of.precision) - 0.475).abs() < 1e-12));
+    let unusable = Detections { splits: vec![1], ..few.clone() };
+    assert!(
+        kitti_curves(&unusable, &few, &cases, None, &|| {}).unwrap_err().to_string().contains("predictions: splits")
+    );
 }
 
 /// Whatever has no score is named with its place, unless it is the truth.
