@@ -187,3 +187,39 @@ def test_packages_without_compiled_operators_can_be_imported(monkeypatch, tmp_pa
         for name in set(sys.modules) - known:
             if name.partition(".")[0] in ("mmcv", "mmdet3d", "pcdet"):
                 del sys.modules[name]
+
+
+@pytest.mark.parametrize("eval_fails", [False, True])
+def test_evaluation_of_kitti_is_replaced(monkeypatch, tmp_path, eval_fails):
+    """Also where its modules fail as numba does without a GPU."""
+    theirs = {
+        "pcdet/datasets/kitti/kitti_object_eval_python": (pcdet, "get_official_eval_result"),
+        "mmdet3d/evaluation/functional/kitti_utils": (mmdet3d, "kitti_eval"),
+    }
+    for folder, (_, name) in theirs.items():
+        path = tmp_path / folder
+        path.mkdir(parents=True)
+        for parent in path.relative_to(tmp_path).parents:
+            (tmp_path / parent / "__init__.py").touch()
+        (path / "__init__.py").touch()
+        (path / "rotate_iou.py").write_text("raise RuntimeError('no driver')")
+        text = "raise TypeError('another numba')" if eval_fails else "from .rotate_iou import rotate_iou_gpu_eval"
+        (path / "eval.py").write_text(f"{text}\ndef do_eval(): pass\ndef {name}(): pass\ndef d3_box_overlap(): pass")
+    (tmp_path / "mmcv").mkdir()
+    (tmp_path / "mmcv/__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    known = set(sys.modules)
+    try:
+        for folder, (ours, name) in theirs.items():
+            path = folder.replace("/", ".")
+            done = ours.patch()
+            module = importlib.import_module(f"{path}.eval")
+            assert (module is ours) == eval_fails and sys.modules[f"{path}.rotate_iou"] is ours
+            for one in (name, "do_eval", "d3_box_overlap", "rotate_iou_gpu_eval"):
+                assert getattr(module, one) is getattr(ours, one), one
+            assert f"{path}.rotate_iou" in done and (f"{path}.eval" if eval_fails else f"{path}.eval.{name}") in done
+    finally:
+        for name in set(sys.modules) - known:
+            if name.partition(".")[0] in ("mmcv", "mmdet3d", "pcdet"):
+                del sys.modules[name]

@@ -135,7 +135,7 @@ def test_frames_without_predictions(tmp_path):
 def test_what_is_refused(change, error, words):
     truth = street(4)[1]
     with pytest.raises(error, match=words):
-        pointmill.evaluate_detections(truth, truth | change, protocol="nuscenes")
+        pointmill.evaluate_detections(truth | {"scores": np.ones(48)}, truth | change, protocol="nuscenes")
 
 
 def test_what_nobody_needs_is_not_read():

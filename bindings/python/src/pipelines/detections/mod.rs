@@ -1,8 +1,10 @@
 //! Detections and their scores.
 
+mod curves;
 mod input;
 mod result;
 
+pub(crate) use curves::curves_of_kitti;
 pub(crate) use result::{AVERAGE_PRECISION, CHANGE, CLASS_ERRORS, DETECTION_REPORT};
 
 use crate::args::named;
