@@ -87,7 +87,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtGrid, NdtMoments};
     #[pymodule_export]
-    use crate::pipelines::{Localizer, Odometry, evaluate, evaluate_detections};
+    use crate::pipelines::{Localizer, Odometry, curves_of_kitti, evaluate, evaluate_detections};
     #[pymodule_export]
     use crate::program::{command, devices, drive, info};
     #[pymodule_export]

@@ -31,6 +31,7 @@ def test_overlaps():
     assert np.array_equal(mmcv.boxes_iou3d(A, B), volume) and np.array_equal(pcdet.boxes_iou3d_gpu(A, B), volume)
     aligned = pcdet.boxes_aligned_iou3d_gpu(A[:20], B)
     assert aligned.shape == (20, 1) and np.array_equal(aligned[:, 0], volume[:20].diagonal())
+    assert torch.equal(pcdet.paired_boxes_iou3d_gpu(A[:20], B), aligned[:, 0])
     turned = FLAT * torch.tensor([1, 1, 1, 1, -1]), FLAT_B * torch.tensor([1, 1, 1, 1, -1])
     assert np.array_equal(mmcv.box_iou_rotated(*turned, clockwise=False), bev)
     areas, others = FOUND[:, 3] * FOUND[:, 4], OTHERS[:, 3] * OTHERS[:, 4]
@@ -66,6 +67,8 @@ def test_circles_and_collisions():
             want.append(int(row))
     assert mmdet3d.circle_nms(dets, 2.0) == want and mmdet3d.circle_nms(dets, 2.0, 3) == want[:3]
     assert centerpoint.circle_nms(torch.from_numpy(dets), 2.0, 4).tolist() == want[:4]
+    rows = centerpoint.circle_nms(dets, 2.0)
+    assert isinstance(rows, np.ndarray) and rows.dtype == np.int64 and rows.tolist() == want
     turn = np.stack([[np.cos(FOUND[:, 6]), np.sin(FOUND[:, 6])], [-np.sin(FOUND[:, 6]), np.cos(FOUND[:, 6])]]).transpose(2, 0, 1)
     signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
     corners = signs * FOUND[:, None, 3:5] @ turn + FOUND[:, None, :2]
@@ -180,6 +183,42 @@ def test_packages_without_compiled_operators_can_be_imported(monkeypatch, tmp_pa
             pointnet2.cuda.ball_query()
         with pytest.raises(ImportError):
             importlib.import_module("pcdet.ops.absent")
+    finally:
+        for name in set(sys.modules) - known:
+            if name.partition(".")[0] in ("mmcv", "mmdet3d", "pcdet"):
+                del sys.modules[name]
+
+
+@pytest.mark.parametrize("eval_fails", [False, True])
+def test_evaluation_of_kitti_is_replaced(monkeypatch, tmp_path, eval_fails):
+    """Also where its modules fail as numba does without a GPU."""
+    theirs = {
+        "pcdet/datasets/kitti/kitti_object_eval_python": (pcdet, "get_official_eval_result"),
+        "mmdet3d/evaluation/functional/kitti_utils": (mmdet3d, "kitti_eval"),
+    }
+    for folder, (_, name) in theirs.items():
+        path = tmp_path / folder
+        path.mkdir(parents=True)
+        for parent in path.relative_to(tmp_path).parents:
+            (tmp_path / parent / "__init__.py").touch()
+        (path / "__init__.py").touch()
+        (path / "rotate_iou.py").write_text("raise RuntimeError('no driver')")
+        text = "raise TypeError('another numba')" if eval_fails else "from .rotate_iou import rotate_iou_gpu_eval"
+        (path / "eval.py").write_text(f"{text}\ndef do_eval(): pass\ndef {name}(): pass\ndef d3_box_overlap(): pass")
+    (tmp_path / "mmcv").mkdir()
+    (tmp_path / "mmcv/__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    known = set(sys.modules)
+    try:
+        for folder, (ours, name) in theirs.items():
+            path = folder.replace("/", ".")
+            done = ours.patch()
+            module = importlib.import_module(f"{path}.eval")
+            assert (module is ours) == eval_fails and sys.modules[f"{path}.rotate_iou"] is ours
+            for one in (name, "do_eval", "d3_box_overlap", "rotate_iou_gpu_eval"):
+                assert getattr(module, one) is getattr(ours, one), one
+            assert f"{path}.rotate_iou" in done and (f"{path}.eval" if eval_fails else f"{path}.eval.{name}") in done
     finally:
         for name in set(sys.modules) - known:
             if name.partition(".")[0] in ("mmcv", "mmdet3d", "pcdet"):

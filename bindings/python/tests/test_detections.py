@@ -98,6 +98,7 @@ def test_kitti_truth_against_itself_and_a_run_that_lost_a_box():
         "boxes": np.concatenate([np.tile([0, 10, -1], (n, 1)) + np.arange(n)[:, None] % 3 * [[8, 0, 0]], np.tile([4, 1.8, 1.5], (n, 1)), RNG.uniform(-3, 3, (n, 1))], 1),
         "image_boxes": np.tile([100.0, 100, 160, 170], (n, 1)) + np.arange(n)[:, None] % 3 * [[90, 0, 90, 0]],
     }
+    truth["scores"] = np.linspace(-1, 0, n)
     report = pointmill.evaluate_detections(truth, truth, protocol="kitti")
     assert report.mean_ap == 1.0 and report.nds is None and report.classes == []
     less = {key: values[1:] for key, values in truth.items()}
@@ -126,16 +127,25 @@ def test_frames_without_predictions(tmp_path):
         ({"boxes": np.zeros((4, 6))}, ValueError, r"truth: expected the column boxes of shape \[N, 7\], got"),
         ({"frames": ["a"]}, ValueError, r'truth\["frames"\]: expected \d+ names, as boxes has rows, got 1'),
         ({"classes": 3}, TypeError, r'truth\["classes"\]: expected a list or array of names'),
-        ({"scores": [1.0]}, ValueError, r'truth\["scores"\]: expected \d+ rows of 1 as boxes has rows'),
+        ({"num_points": [1.0]}, ValueError, r'truth\["num_points"\]: expected \d+ rows of 1 as boxes has rows'),
         ({"attributes": np.repeat("flying", 48)}, ValueError, r'truth\["attributes"\]: expected one of pedestrian'),
-        ({"colour": [1]}, ValueError, r'truth: expected columns of frames, .*, got "colour"'),
         ({"boxes": np.full((48, 7), np.nan)}, ValueError, "truth: row 0: box: x: expected .*, got NaN"),
     ],
 )
 def test_what_is_refused(change, error, words):
     truth = street(4)[1]
     with pytest.raises(error, match=words):
-        pointmill.evaluate_detections(truth, truth | change, protocol="nuscenes")
+        pointmill.evaluate_detections(truth | {"scores": np.ones(48)}, truth | change, protocol="nuscenes")
+
+
+def test_what_nobody_needs_is_not_read():
+    found, truth = street(4)
+    want = pointmill.evaluate_detections(found, truth, protocol="nuscenes")
+    with pytest.warns(UserWarning, match="truth: columns that are not read: colour; those that are: frames, "):
+        have = pointmill.evaluate_detections(found, truth | {"colour": "red", "scores": [np.nan]}, protocol="nuscenes")
+    assert have.nds == want.nds and len(have.warnings) == len(want.warnings) + 1
+    with pytest.raises(ValueError, match="predictions: expected the column scores, got none; give ones if all"):
+        pointmill.evaluate_detections({k: v for k, v in found.items() if k != "scores"}, truth, protocol="nuscenes")
 
 
 def test_refused_arguments(tmp_path):

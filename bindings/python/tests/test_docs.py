@@ -14,7 +14,7 @@ MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.nd
 PAGES = ["docs/boxes.md", "docs/python.md", "docs/coming_from.md", "docs/detections.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
     MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter", "pointmill._sparse"]
-    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "pointcept", "_boxes", "_dynamic", "_generators", "_nms", "_pairs")
+    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "pointcept", "_boxes", "_dynamic", "_generators", "_kitti", "_kitti_reports", "_nms", "_pairs")
     MODULES += [f"pointmill.compat.{name}" for name in COMPAT]
 
 

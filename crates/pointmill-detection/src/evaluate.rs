@@ -47,19 +47,7 @@ pub fn evaluate_watched(
     watch: &(dyn Fn() + Sync),
 ) -> Result<DetectionReport, IoError> {
     let sides = [predictions, truth];
-    for (side, name) in sides.into_iter().zip(["predictions", "truth"]) {
-        side.validate(name)?;
-        let (column, length) = match (params.protocol, name) {
-            (Protocol::KittiR40 | Protocol::KittiR11, _) => ("image", side.image.len()),
-            (Protocol::NuScenes, _) => ("states", side.states.len()),
-            (Protocol::Argoverse2, "truth") => ("num_points", side.num_points.len()),
-            (Protocol::Argoverse2, _) => ("boxes", side.len()),
-        };
-        if length != side.len() {
-            let expected = format!("{} rows, which the protocol {} needs", side.len(), params.protocol);
-            return Err(IoError::InvalidArgument(Detail::new(name, column, expected, "none")));
-        }
-    }
+    check(sides, params)?;
     let frames = Frames::of(sides)?;
     watch();
     let (mut report, far) = match params.protocol {
@@ -79,5 +67,24 @@ pub fn evaluate_watched(
         .map(|(name, of)| of.warnings.iter().map(move |told| format!("{name}: {told}")).collect::<Vec<_>>());
     report.warnings = told.into_iter().flatten().collect();
     report.warnings.extend(filters::warnings(params.protocol, sides, &reason, watch));
+    report.warnings.extend(filters::empty(&report));
     Ok(report)
+}
+
+/// Checks that both sides have the columns of a protocol, and values that can be used.
+pub(crate) fn check(sides: [&Detections; 2], params: &DetectionParams) -> Result<(), IoError> {
+    for (side, name) in sides.into_iter().zip(["predictions", "truth"]) {
+        side.validate(name)?;
+        let (column, length) = match (params.protocol, name) {
+            (Protocol::KittiR40 | Protocol::KittiR11, _) => ("image", side.image.len()),
+            (Protocol::NuScenes, _) => ("states", side.states.len()),
+            (Protocol::Argoverse2, "truth") => ("num_points", side.num_points.len()),
+            (Protocol::Argoverse2, _) => ("boxes", side.len()),
+        };
+        if length != side.len() {
+            let expected = format!("{} rows, which the protocol {} needs", side.len(), params.protocol);
+            return Err(IoError::InvalidArgument(Detail::new(name, column, expected, "none")));
+        }
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::memory::Watch;
 use crate::protocol::{Protocol, Reason};
+use crate::report::{AveragePrecision, Counts, DetectionReport};
 use crate::{argoverse, kitti, nuscenes};
 use pointmill_io::detections::Detections;
 use pointmill_io::escape;
@@ -13,7 +14,9 @@ const SHOWN: usize = 8;
 /// The classes that a protocol evaluates.
 fn evaluated(protocol: Protocol, class: &str) -> bool {
     match protocol {
-        Protocol::KittiR40 | Protocol::KittiR11 => kitti::CLASSES.iter().any(|(known, ..)| *known == class),
+        Protocol::KittiR40 | Protocol::KittiR11 => {
+            kitti::CLASSES.iter().any(|(known, ..)| kitti::is_class(class, known))
+        }
         Protocol::NuScenes => nuscenes::CLASSES.iter().any(|(known, _)| *known == class),
         Protocol::Argoverse2 => argoverse::CLASSES.contains(&class),
     }
@@ -26,7 +29,7 @@ fn is_known(protocol: Protocol, class: &str) -> bool {
         Protocol::NuScenes => &[],
         Protocol::Argoverse2 => &["ANIMAL", "OFFICIAL_SIGNALER", "RAILED_VEHICLE", "TRAFFIC_LIGHT_TRAILER"],
     };
-    evaluated(protocol, class) || other.contains(&class)
+    evaluated(protocol, class) || other.iter().any(|known| kitti::is_class(class, known))
 }
 
 fn boxes(count: usize) -> String {
@@ -71,6 +74,23 @@ pub(crate) fn warnings(
         told.push("predictions: all scores are 1, as of labels without a score; their order decides".into());
     }
     told
+}
+
+/// What is said of classes whose average precision is 0 though nothing was a hit, false or missed.
+pub(crate) fn empty(report: &DetectionReport) -> Option<String> {
+    let none = |of: &&AveragePrecision| {
+        let Counts { true_positives, false_positives, missed, .. } = of.counts;
+        of.ap.is_some() && true_positives + false_positives + missed == 0
+    };
+    let empty: Vec<_> = report.chosen().filter(none).map(|of| format!("`{}`", of.class)).collect();
+    let more = if empty.len() > SHOWN { ", .." } else { "" };
+    let names = empty[..empty.len().min(SHOWN)].join(", ");
+    let whose = format!("no box of it is a hit, false or missed, and the protocol {} takes this as 0", report.protocol);
+    (!empty.is_empty()).then(|| format!("the AP of {} is 0: {names}{more}: {whose}", classes(empty.len())))
+}
+
+fn classes(count: usize) -> String {
+    if count == 1 { "1 class".into() } else { format!("{count} classes") }
 }
 
 /// What is said of classes that a benchmark does not have.

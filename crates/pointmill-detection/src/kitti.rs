@@ -17,8 +17,13 @@ pub(crate) const CLASSES: [Class; 3] =
     [("Car", 0.7, "Van"), ("Pedestrian", 0.5, "Person_sitting"), ("Cyclist", 0.5, "")];
 /// Regions of the image in which labels are not complete.
 const DONT_CARE: &str = "DontCare";
+/// Whether a name is that of a class.
+pub(crate) fn is_class(name: &str, class: &str) -> bool {
+    name.eq_ignore_ascii_case(class)
+}
+
 /// The recalls of a curve: 0, 1/40, .. 1.
-const RECALLS: usize = 41;
+pub(crate) const RECALLS: usize = 41;
 
 impl Level {
     /// The least height in pixels, the largest occlusion and truncation.
@@ -69,8 +74,7 @@ pub(crate) fn evaluate(
     watch: Watch<'_>,
 ) -> Result<DetectionReport> {
     let protocol = params.protocol;
-    let most = params.max_memory.unwrap_or(u64::MAX);
-    let budget = Budget { most, left: AtomicU64::new(most) };
+    let budget = Budget::new(params.max_memory);
     let cases: Vec<_> =
         CLASSES.into_iter().flat_map(|class| Metric::ALL[..3].iter().map(move |&metric| (class, metric))).collect();
     let found = cases.par_iter().map(|&case| of_class(sides, frames, protocol, case, (&budget, watch)));
@@ -95,12 +99,12 @@ pub(crate) fn evaluate(
 const MOST_PAIRS: usize = 1 << 20;
 
 /// The rows of a frame that matter for a class, and their overlaps by one metric.
-struct Frame {
+pub(crate) struct Frame {
     /// The rows of the truth and whether they are of the class, not of its neighbour.
-    truth: Vec<(usize, bool)>,
+    pub(crate) truth: Vec<(usize, bool)>,
     /// The rows of the predictions and whether they are of the class. The devkit lets small
     /// predictions of any class take a box of the truth.
-    found: Vec<(usize, bool)>,
+    pub(crate) found: Vec<(usize, bool)>,
     /// The predictions that overlap a row of the truth by more than the threshold: their places,
     /// ascending, and by how much.
     pairs: Vec<(u32, f64)>,
@@ -111,15 +115,20 @@ struct Frame {
 }
 
 /// The fates of a frame's rows, each with what it was matched with.
-type Fates = Vec<(Fate, Option<usize>)>;
+pub(crate) type Fates = Vec<(Fate, Option<usize>)>;
 
 /// Memory for pairs that may still be taken.
-struct Budget {
+pub(crate) struct Budget {
     most: u64,
     left: AtomicU64,
 }
 
 impl Budget {
+    pub(crate) fn new(most: Option<u64>) -> Self {
+        let most = most.unwrap_or(u64::MAX);
+        Self { most, left: AtomicU64::new(most) }
+    }
+
     fn take(&self, bytes: usize) -> Result<()> {
         let less = |left: u64| left.checked_sub(bytes as u64);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
@@ -196,20 +205,25 @@ impl Sides<'_> {
 }
 
 /// A class: its name, the least overlap of a match, and the class whose boxes count neither way.
-type Class = (&'static str, f64, &'static str);
+type Class<'c> = (&'c str, f64, &'c str);
 
-fn of_class(
+/// The rows of a side that are of a class.
+fn is_one(of: &Detections, row: usize, class: &str) -> bool {
+    is_class(&of.classes[of.class[row] as usize], class)
+}
+
+/// The rows that matter for a class, and their overlaps by a metric.
+pub(crate) fn frames_of(
     [predictions, truth]: [&Detections; 2],
     frames: &Frames,
-    protocol: Protocol,
-    ((class, threshold, neighbour), metric): (Class, Metric),
+    (class, threshold, neighbour): Class<'_>,
+    metric: Metric,
     (budget, watch): (&Budget, Watch<'_>),
-) -> Result<Vec<AveragePrecision>> {
-    let is_one = |of: &Detections, row: usize, name: &str| of.classes[of.class[row] as usize] == name;
+) -> Result<Vec<Frame>> {
     let is_found = |row| is_one(predictions, row, class) || Level::Easy.is_small(&predictions.image[row]);
     let found = ClassRows::of(predictions, frames, 0, is_found)?;
     let wanted = ClassRows::of(truth, frames, 1, |row| is_one(truth, row, class) || is_one(truth, row, neighbour))?;
-    let of_regions = ClassRows::of_class(truth, frames, 1, DONT_CARE)?;
+    let of_regions = ClassRows::of(truth, frames, 1, |row| is_one(truth, row, DONT_CARE))?;
     let all_sides = Sides { sides: [predictions, truth], metric, threshold, budget, watch };
     let mut rows: Vec<Frame> = room(frames.count)?;
     for frame in 0..frames.count {
@@ -228,14 +242,25 @@ fn of_class(
         };
         rows.push(all_sides.frame(&name, sides, in_region)?);
     }
-    let all = [ClassRows::of_class(predictions, frames, 0, class)?, ClassRows::of_class(truth, frames, 1, class)?];
+    Ok(rows)
+}
+
+fn of_class(
+    sides: [&Detections; 2],
+    frames: &Frames,
+    protocol: Protocol,
+    (of, metric): (Class<'static>, Metric),
+    (budget, watch): (&Budget, Watch<'_>),
+) -> Result<Vec<AveragePrecision>> {
+    let rows = frames_of(sides, frames, of, metric, (budget, watch))?;
+    let ([predictions, truth], (class, threshold, _)) = (sides, of);
+    let all = [
+        ClassRows::of(predictions, frames, 0, |row| is_one(predictions, row, class))?,
+        ClassRows::of(truth, frames, 1, |row| is_one(truth, row, class))?,
+    ];
     let of_level = |&level: &Level| -> Result<AveragePrecision> {
         let matcher = Matcher { predictions, truth, level };
-        let mut scores = vec![];
-        for frame in &rows {
-            matcher.take_scores(frame, &mut scores)?;
-        }
-        let count: usize = rows.iter().map(|frame| frame.truth.iter().filter(|row| matcher.counts(row)).count()).sum();
+        let (scores, count) = matcher.scores(&rows)?;
         let precision = |least: f64| -> Result<f64> {
             let (mut trues, mut falses) = (0, 0);
             for frame in &rows {
@@ -247,7 +272,7 @@ fn of_class(
             }
             Ok(if trues > 0 { f64::from(trues as u32) / f64::from((trues + falses) as u32) } else { 0.0 })
         };
-        let curve = thresholds(scores, count as f64).into_iter().map(precision).collect::<Result<Vec<f64>>>()?;
+        let curve = thresholds(scores, count, RECALLS).into_iter().map(precision).collect::<Result<Vec<f64>>>()?;
         let mut fates = [all[0].fates(Fate::Ignored)?, all[1].fates(Fate::Ignored)?];
         for frame in &rows {
             let sides = matcher.fates(frame, f64::NEG_INFINITY)?;
@@ -298,10 +323,10 @@ fn in_regions(
 }
 
 /// Matches the rows of frames at a level.
-struct Matcher<'d> {
-    predictions: &'d Detections,
-    truth: &'d Detections,
-    level: Level,
+pub(crate) struct Matcher<'d> {
+    pub(crate) predictions: &'d Detections,
+    pub(crate) truth: &'d Detections,
+    pub(crate) level: Level,
 }
 
 impl Matcher<'_> {
@@ -320,6 +345,16 @@ impl Matcher<'_> {
     /// Whether a prediction is too small to count.
     fn is_small(&self, frame: &Frame, place: usize) -> bool {
         self.level.is_small(&self.predictions.image[frame.found[place].0])
+    }
+
+    /// The scores of predictions that are objects, and how many objects count.
+    pub(crate) fn scores(&self, frames: &[Frame]) -> Result<(Vec<f64>, usize)> {
+        let (mut scores, mut count) = (vec![], 0);
+        for frame in frames {
+            self.take_scores(frame, &mut scores)?;
+            count += frame.truth.iter().filter(|row| self.counts(row)).count();
+        }
+        Ok((scores, count))
     }
 
     /// Adds the scores of predictions that are objects, if each object takes the prediction of the
@@ -346,7 +381,7 @@ impl Matcher<'_> {
 
     /// The fates of predictions of at least this score, if each object takes the one of the largest
     /// overlap, and of the truth. A small prediction is taken only if no other is there.
-    fn fates(&self, frame: &Frame, least: f64) -> Result<[Fates; 2]> {
+    pub(crate) fn fates(&self, frame: &Frame, least: f64) -> Result<[Fates; 2]> {
         let fate = |place: usize| {
             let (row, is_one) = frame.found[place];
             let counts = is_one && !self.is_small(frame, place) && !frame.in_region[place];
@@ -383,15 +418,16 @@ impl Matcher<'_> {
 
 /// The scores at which the recalls 0, 1/40, .. are reached, of true predictions among `count` objects:
 /// each recall takes the prediction whose recall is nearest. Where objects are few, a prediction has
-/// several recalls.
-fn thresholds(mut scores: Vec<f64>, count: f64) -> Vec<f64> {
+/// several recalls, at most `most`; the devkit has 1.
+pub(crate) fn thresholds(mut scores: Vec<f64>, count: usize, most: usize) -> Vec<f64> {
+    let count = count as f64;
     scores.sort_unstable_by(|a, b| b.total_cmp(a));
     let (mut found, mut recall) = (vec![], 0.0);
     for (i, &score) in scores.iter().enumerate() {
-        let here = (i + 1) as f64 / count;
+        let (here, end) = ((i + 1) as f64 / count, RECALLS.min(found.len() + most));
         if i + 1 < scores.len() {
             let next = (i + 2) as f64 / count;
-            while found.len() < RECALLS && next - recall >= recall - here {
+            while found.len() < end && next - recall >= recall - here {
                 found.push(score);
                 recall += 1.0 / 40.0;
             }
@@ -401,7 +437,7 @@ fn thresholds(mut scores: Vec<f64>, count: f64) -> Vec<f64> {
             loop {
                 found.push(score);
                 recall += 1.0 / 40.0;
-                if found.len() >= RECALLS || recall > here + 1e-9 {
+                if found.len() >= end || recall > here + 1e-9 {
                     break;
                 }
             }

@@ -22,6 +22,7 @@
 mod argoverse;
 mod compare;
 mod curve;
+mod curves;
 mod evaluate;
 mod files;
 mod filters;
@@ -34,6 +35,7 @@ mod report;
 mod rows;
 
 pub use compare::{Change, Verdict, compare, compare_watched};
+pub use curves::{KittiCurve, kitti_curves};
 pub use evaluate::{evaluate, evaluate_watched};
 pub use files::read;
 pub use pointmill_io::detections::Detections;

@@ -1,6 +1,8 @@
 //! Rules that hold for every protocol: the truth against itself, fates, changes, refusals.
 
-use pointmill_detection::{DetectionParams, DetectionReport, Detections, Fate, Protocol, Verdict, compare, evaluate};
+use pointmill_detection::{
+    DetectionParams, DetectionReport, Detections, Fate, Metric, Protocol, Verdict, compare, evaluate, kitti_curves,
+};
 use pointmill_io::Limits;
 use pointmill_io::detections::{BoxState, ImageBox, read_kitti};
 use std::fs;
@@ -217,8 +219,30 @@ fn negative_scores_of_predictions_stay() {
 #[test]
 fn boxes_that_do_not_count_are_told_by_their_rule() {
     let near = cars(&[("a", &[(car(10.0, 0.0), 0.5), (car(20.0, 0.0), 0.4)])]);
+    let told = |protocol| match protocol {
+        Protocol::NuScenes => Some((9, "`truck`, `bus`, `trailer`, ")),
+        Protocol::Argoverse2 => Some((25, "`ARTICULATED_BUS`, `BICYCLE`, `BICYCLIST`, ")),
+        _ => None,
+    };
+    // Classes without a box have the AP 0 in the mean.
+    let rest = |protocol, warnings: &[String]| {
+        let zeros = |last: &&String| last.starts_with("the AP of ");
+        let rest = warnings.split_last().filter(|(last, _)| zeros(last));
+        match told(protocol) {
+            Some((count, names)) => {
+                let last = rest.unwrap().0;
+                assert!(last.starts_with(&format!("the AP of {count} classes is 0: {names}")), "{last}");
+                assert!(last.contains(", ..: no box of it is a hit, false or missed, and the protocol "), "{last}");
+            }
+            // Small predictions take the objects.
+            None => {
+                rest.iter().for_each(|(last, _)| assert!(last.starts_with("the AP of 1 class is 0: `Car`: no box ")))
+            }
+        }
+        rest.map_or(warnings, |of| of.1).to_vec()
+    };
     for &protocol in Protocol::ALL {
-        assert_eq!(run(protocol, &near, &near).warnings, [""; 0], "{protocol}");
+        assert_eq!(rest(protocol, &run(protocol, &near, &near).warnings), [""; 0], "{protocol}");
     }
     let mut low = near.clone();
     low.image.iter_mut().for_each(|image| image.corners = [-1.0; 4]);
@@ -265,7 +289,7 @@ fn boxes_that_do_not_count_are_told_by_their_rule() {
             "predictions: none of 2 boxes of `REGULAR_VEHICLE` counts: 2 are 150 m or farther from the vehicle",
         ),
     ] {
-        assert_eq!(run(protocol, found, truth).warnings, [wanted], "{protocol}");
+        assert_eq!(rest(protocol, &run(protocol, found, truth).warnings), [wanted], "{protocol}");
     }
     for &protocol in Protocol::ALL {
         let mut named = of(protocol, &near);
@@ -274,11 +298,97 @@ fn boxes_that_do_not_count_are_told_by_their_rule() {
             evaluate(&named, &of(protocol, &near), &DetectionParams { protocol, ..Default::default() }).unwrap();
         let wanted =
             format!("predictions: 2 boxes of `bus\\u{{1}}` do not count: the protocol {protocol} has no such class");
-        assert_eq!(found.warnings, [wanted]);
+        assert_eq!(rest(protocol, &found.warnings), [wanted]);
     }
     let mut even = near.clone();
     even.scores.fill(1.0);
     assert!(run(Protocol::KittiR40, &even, &near).warnings[0].starts_with("predictions: all scores are 1"));
+}
+
+/// Names of KITTI's classes ignore case, in files and in columns.
+#[test]
+fn classes_of_kitti_ignore_case() {
+    let rows: Vec<_> = (0..6).map(|i| (car(20.0, 10.0 * f64::from(i)), 0.5)).collect();
+    let mut truth = of(Protocol::KittiR40, &cars(&[("a", &rows)]));
+    let found = truth.clone();
+    truth.classes = ["car", "CAR", "van", "dontcare"].map(str::to_owned).into();
+    truth.class = vec![0, 0, 1, 1, 2, 3];
+    let report = evaluate(&found, &truth, &DetectionParams::default()).unwrap();
+    let counts = |at: usize| {
+        let counts = report.precisions[at].counts;
+        [counts.true_positives, counts.false_positives, counts.ignored_predictions, counts.ignored_truth]
+    };
+    // Of the image: what lies on the van or in the region counts neither way.
+    assert_eq!((counts(1), counts(4)), ([4, 0, 2, 0], [4, 1, 1, 0]));
+    assert_eq!(report.warnings, [""; 0]);
+}
+
+/// Curves of any class and overlap, as KITTI's own program has them: an object has one recall at most.
+#[test]
+fn curves_of_kitti_have_its_average_precisions() {
+    let cases = [Metric::Bbox, Metric::Bev, Metric::Volume].map(|metric| ("CAR", metric, 0.7));
+    let curves = |found: &Detections, truth: &Detections| {
+        let [found, truth] = [found, truth].map(|boxes| of(Protocol::KittiR40, boxes));
+        kitti_curves(&found, &truth, &cases, None, &|| {}).unwrap()
+    };
+    let mean = |curve: &[f64]| curve[1..].iter().sum::<f64>() / 40.0;
+    let rows: Vec<_> = (0..90).map(|i| (car(20.0, 10.0 * f64::from(i)), 1.0)).collect();
+    let mut truth = cars(&[("a", &rows)]);
+    let moved = |(i, &(row, _)): (usize, &Scored)| {
+        ([row[0] + 0.02 * (i % 30) as f64, row[1], row[2], row[3], row[4], row[5], row[6]], (i * 7 % 90) as f64 - 45.0)
+    };
+    let found = cars(&[("a", &rows.iter().enumerate().map(moved).collect::<Vec<_>>())]);
+    let have = curves(&found, &truth);
+    let report = run(Protocol::KittiR40, &found, &truth);
+    for (i, of) in report.precisions.iter().filter(|of| of.class == "Car").enumerate() {
+        let curve = &have[i / 3][i % 3];
+        assert!((mean(&curve.precision) - of.ap.unwrap()).abs() < 1e-12, "{of:?}");
+        assert_eq!(curve.precision, curve.orientation);
+        assert!((0.1..=1.0).contains(&curve.recall[0]) && of.counts.missed == 90 - of.counts.true_positives);
+    }
+    assert!(report.mean_ap.is_some_and(|mean| (0.1..0.9).contains(&mean)));
+    truth.image.iter_mut().for_each(|image| image.alpha = std::f64::consts::FRAC_PI_2);
+    assert!(
+        curves(&found, &truth)[0].iter().all(|of| (mean(&of.orientation) - 0.5 * mean(&of.precision)).abs() < 1e-12)
+    );
+    let few = cars(&[("a", &rows[..20])]);
+    assert!(curves(&few, &few)[2].iter().all(|of| (mean(&of.precision) - 0.475).abs() < 1e-12));
+    let unusable = Detections { splits: vec![1], ..few.clone() };
+    assert!(
+        kitti_curves(&unusable, &few, &cases, None, &|| {}).unwrap_err().to_string().contains("predictions: splits")
+    );
+}
+
+/// Whatever has no score is named with its place, unless it is the truth.
+#[test]
+fn predictions_without_a_score_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.txt");
+    let line = "Car 0 0 0 0 100 90 200 1.5 1.6 3.9 0 1.6 20 0.1";
+    let read = |truth| pointmill_detection::read(&path, truth, Protocol::KittiR40, &Limits::default());
+    for (text, place) in [
+        (format!("\n{line}\n{line}\n"), Some("line 2: score: ")),
+        (format!("3 1 {line}\n"), Some("line 1: score: ")),
+        (format!("{line} -0.5\n"), None),
+        (format!("3 1 {line} 0\n"), None),
+        (String::new(), None),
+        ("3,2,0,100,90,200,-1,1.5,1.6,3.9,0,1.6,20,0.1,0".to_owned(), None),
+    ] {
+        fs::write(&path, &text).unwrap();
+        assert!(read(None).is_ok(), "{text}");
+        match (read(Some(&path)), place) {
+            (Ok(_), None) => {}
+            (Err(told), Some(place)) => {
+                let told = told.to_string();
+                let wanted = format!("1.txt: {place}expected a score for each prediction, got none; give ");
+                assert!(told.contains(&wanted), "{told}");
+            }
+            (other, _) => panic!("{text}: {other:?}"),
+        }
+    }
+    let table = std::path::Path::new("../../fixtures/detections/av2/truth.feather");
+    let told = pointmill_detection::read(table, Some(table), Protocol::Argoverse2, &Limits::default()).unwrap_err();
+    assert!(told.to_string().contains("row 0: score: expected a score for each prediction"), "{told}");
 }
 
 /// Boxes that do not overlap cost no memory for pairs; those that all overlap are counted.

@@ -211,6 +211,10 @@ fn boxes_that_cannot_be_used_are_left_out_and_counted() {
         assert_eq!(found.len(), 2, "{word}");
         assert!(found.warnings.len() == 1 && found.warnings[0].starts_with(told), "{:?}", found.warnings);
     }
+    for (name, wanted) in [("cAR", "Car"), ("person", "Person_sitting"), ("DONTCARE", "DontCare"), ("CAR2", "CAR2")] {
+        let found = kitti(&LABEL.replace("Car", name)).unwrap();
+        assert_eq!(found.classes[found.class[0] as usize], wanted);
+    }
     let found = kitti(&format!("{LABEL}\n{}\n", LABEL.replace("Car", "bicycle"))).unwrap();
     assert_eq!((found.len(), &*found.classes[found.class[1] as usize], found.warnings.len()), (2, "bicycle", 0));
     let found = kitti("5,4,600,170,680,230,9.5,1.6,1.7,3.2,0.8,1.7,20,0.5,0\n").unwrap();

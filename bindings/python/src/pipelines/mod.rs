@@ -6,7 +6,9 @@ mod localize;
 mod odometry;
 mod trajectory;
 
-pub(crate) use detections::{AVERAGE_PRECISION, CHANGE, CLASS_ERRORS, DETECTION_REPORT, evaluate_detections};
+pub(crate) use detections::{
+    AVERAGE_PRECISION, CHANGE, CLASS_ERRORS, DETECTION_REPORT, curves_of_kitti, evaluate_detections,
+};
 pub(crate) use localize::{FIX, Localizer};
 pub(crate) use odometry::{Odometry, STEP};
 pub(crate) use trajectory::{ERROR_STATISTICS, EVALUATION, RELATIVE_ERRORS, evaluate};

@@ -155,6 +155,7 @@ fn every_line_of_every_command_is_in_the_schema() {
     fs::write(at.join("pose.txt"), "0 0 0 0 0 0").unwrap();
     fs::write(at.join("pose12.txt"), "1 0 0 0 0 1 0 0 0 0 1 0").unwrap();
     fs::write(at.join("label.txt"), crate::LABEL).unwrap();
+    fs::write(at.join("found.txt"), format!("{} 0.9", crate::LABEL)).unwrap();
     write_boxes(at);
     let schema = Schema::read();
     let mut seen = BTreeSet::new();
@@ -187,7 +188,7 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("localize", "localize --map g.npz in/0.bin --region -3,-3,3,3 --yaw-range -10,10", 6),
         ("evaluate", "evaluate x.txt x.txt --plot x.svg", 0),
         ("evaluate", "evaluate pose.txt bad.bin", 3),
-        ("evaluate detections", "evaluate detections label.txt label.txt --protocol kitti", 0),
+        ("evaluate detections", "evaluate detections found.txt label.txt --protocol kitti", 0),
         ("evaluate detections", "evaluate detections pose.txt label.txt --protocol kitti-r11", 3),
         ("info", "info in/0.bin", 0),
         ("info", "info in bad.bin", 3),

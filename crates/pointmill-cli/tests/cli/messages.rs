@@ -40,6 +40,7 @@ const TEXTS: [(&str, &str); 32] = [
     ("label/1.txt", crate::LABEL),
     ("label/2.txt", ""),
     ("found/1.txt", crate::LABEL),
+    ("nearer.txt", "CAR 0 0 0 600 170 680 230 1.6 1.7 3.2 0.8 1.7 20 0.5 -0.9"),
     ("farther.txt", "Car 0 0 0 600 170 680 230 1.6 1.7 3.2 0.8 1.7 30 0.5 0.9"),
     ("late.txt", "100 0 0 0 0 0 0 1\n"),
 ];

@@ -131,6 +131,9 @@ impl Reading<'_> {
         let table = read_named(&mut Window::new(&mut source), &bounds, &wanted)?;
         let number = |column: usize, row: usize| table.columns[column].numbers[row];
         let folder = std::path::absolute(path).ok().and_then(|path| path.parent().map(stem)).unwrap_or_default();
+        if !table.columns[10].is_there && table.rows > 0 {
+            self.out.unscored.get_or_insert_with(|| (path.to_path_buf(), "row 0".into()));
+        }
         let names = &table.columns[14].names;
         if let Some(long) = names.iter().chain([&folder]).find(|name| name.len() > LONGEST_NAME) {
             let wanted = format!("at most {LONGEST_NAME} bytes");

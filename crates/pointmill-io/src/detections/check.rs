@@ -177,7 +177,7 @@ impl Detections {
         if let Some((a, b)) = self.frames.iter().zip(&self.frames[1.min(self.frames.len())..]).find(|(a, b)| a >= b) {
             return bad("frames".into(), "names that ascend".into(), format!("`{a}` before `{b}`"));
         }
-        for (i, ImageBox { corners, truncation, occlusion }) in self.image.iter().enumerate() {
+        for (i, ImageBox { corners, truncation, occlusion, .. }) in self.image.iter().enumerate() {
             let is_finite = corners.iter().chain([truncation, occlusion]).all(|x| x.is_finite());
             if !is_finite {
                 let got = format!("{corners:?}, {truncation}, {occlusion}");

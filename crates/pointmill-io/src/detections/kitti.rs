@@ -40,7 +40,8 @@ struct Line {
 /// Three layouts are told apart by the words of the first line: 15 or 16 words are labels or results
 /// of objects, whose file is one frame; 17 or 18 are labels of tracking; 15 with commas are detections
 /// as AB3DMOT has them. A folder of folders has files of one name joined: AB3DMOT has a folder for
-/// each class. A box without a score has the score 1.
+/// each class. A box without a score has the score 1, and [`Detections::unscored`] names the first. Names
+/// of classes ignore case.
 ///
 /// **Units and frames**: metres and radians. KITTI's camera (x right, y down, z forward) becomes x
 /// forward, y left, z up, and the centre of the bottom the centre of the box. Boxes of `DontCare` are
@@ -58,15 +59,15 @@ struct Line {
 pub fn read_kitti(path: impl AsRef<Path>, limits: &Limits) -> Result<Detections, IoError> {
     let path = path.as_ref();
     let frames = BTreeMap::new();
-    let mut reading =
-        Reading { frames, classes: Classes::new(&CLASSES), left_out: LeftOut::default(), limits, taken: 0 };
+    let (classes, left_out) = (Classes::new(&CLASSES), LeftOut::default());
+    let mut reading = Reading { frames, classes, left_out, unscored: None, limits, taken: 0 };
     let is_folder = path.is_dir();
     for file in files(path)? {
         reading.read_file(Place { path: &file, follow_links: !is_folder }, is_folder)?;
     }
-    let Reading { frames, classes, left_out, .. } = reading;
+    let Reading { frames, classes, left_out, unscored, .. } = reading;
     let warnings = left_out.warnings();
-    let mut out = Detections { classes: classes.into_names(), warnings, ..Detections::default() };
+    let mut out = Detections { classes: classes.into_names(), unscored, warnings, ..Detections::default() };
     let rows = frames.values().map(Vec::len).sum();
     out.reserve(path, rows)?;
     out.image.try_reserve_exact(rows).map_err(|_| out_of_memory(path, rows * size_of::<ImageBox>()))?;
@@ -142,6 +143,7 @@ struct Reading<'l> {
     frames: BTreeMap<String, Vec<Line>>,
     classes: Classes,
     left_out: LeftOut,
+    unscored: Option<(PathBuf, String)>,
     limits: &'l Limits,
     /// Bytes of the rows.
     taken: u64,
@@ -173,6 +175,10 @@ impl Reading<'_> {
             if *first.get_or_insert((layout, words.len())) != (layout, words.len()) {
                 let wanted = format!("{} words, as in the first line", first.map_or(0, |(_, words)| words));
                 bail!(path, BadValue, place, wanted, ("{} words", words.len()));
+            }
+            if self.unscored.is_none() && matches!((layout, words.len()), (Layout::Object, 15) | (Layout::Tracking, 17))
+            {
+                self.unscored = Some((path.to_path_buf(), place.clone()));
             }
             let line = parse(&words, layout).map_err(|wrong| error(path, &place, wrong))?;
             let frame = frame_of(&words, layout).map_err(|wrong| error(path, &place, wrong))?;
@@ -242,8 +248,8 @@ fn usable<'w>(words: &[&'w str], layout: Layout, at: usize) -> Result<(&'w str, 
             let wanted = "1 (Pedestrian), 2 (Car) or 3 (Cyclist)";
             return Err(("type".into(), wanted.into(), format!("`{other}`")));
         }
-        (_, "Person") => "Person_sitting",
-        (_, name) => name,
+        (_, name) if name.eq_ignore_ascii_case("Person") => "Person_sitting",
+        (_, name) => CLASSES.into_iter().find(|known| known.eq_ignore_ascii_case(name)).unwrap_or(name),
     };
     if class.len() > LONGEST_NAME {
         return Err(("class".into(), format!("at most {LONGEST_NAME} bytes"), "more".into()));
@@ -265,6 +271,8 @@ fn usable<'w>(words: &[&'w str], layout: Layout, at: usize) -> Result<(&'w str, 
     let [y, z, ry] = [number("box", sizes + 4)?, number("box", sizes + 5)?, number("box", sizes + 6)?];
     let row = if class == "DontCare" { [0.0; 7] } else { [z, -x, 0.5 * h - y, l, w, h, -ry - FRAC_PI_2] };
     check_box(&row)?;
-    let image = ImageBox { corners, truncation: seen[0], occlusion: seen[1] };
+    let alpha = words[if layout == Layout::Ab3dmot { at + 12 } else { at + 2 }].parse().ok();
+    let alpha = alpha.filter(|alpha: &f64| alpha.is_finite()).unwrap_or(-10.0);
+    let image = ImageBox { corners, truncation: seen[0], occlusion: seen[1], alpha };
     Ok((class, Line { class: 0, row, score, image }))
 }

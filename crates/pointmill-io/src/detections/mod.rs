@@ -14,7 +14,7 @@ use crate::files::{Place, open_at};
 use crate::limits::Limits;
 use crate::plain_text::PlainText;
 use crate::source::Source;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Boxes of some frames, column by column: what a detector found, or what is true.
 ///
@@ -38,6 +38,8 @@ pub struct Detections {
     pub boxes: Vec<[f64; 7]>,
     /// How sure a detector is, higher is surer. It is 1 where the file has labels.
     pub scores: Vec<f64>,
+    /// Where the first box without a score stands: the file, and the place in it.
+    pub unscored: Option<(PathBuf, String)>,
     /// What KITTI has in the image.
     pub image: Vec<ImageBox>,
     /// What nuScenes has.
@@ -57,6 +59,8 @@ pub struct ImageBox {
     pub truncation: f64,
     /// 0: visible, 1: partly occluded, 2: largely occluded, 3: unknown.
     pub occlusion: f64,
+    /// The angle of observation in radians; -10 is not known.
+    pub alpha: f64,
 }
 
 /// Motion, attribute and place of a box in nuScenes.
@@ -135,6 +139,7 @@ impl Detections {
             states: gather(&self.states, &rows),
             num_points: gather(&self.num_points, &rows),
             classes: self.classes,
+            unscored: self.unscored,
             warnings: self.warnings,
         }
     }

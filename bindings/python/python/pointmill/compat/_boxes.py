@@ -99,17 +99,17 @@ def box_collision_test(boxes: np.ndarray, qboxes: np.ndarray, clockwise: bool = 
 def replace(ours: ModuleType, names: Iterable[str], packages: Iterable[str], modules: Iterable[str]) -> list[str]:
     """Puts functions into the modules of packages that have them; returns the names of all that it set.
 
-    The modules are imported first. One that cannot be imported, as without its compiled operators, becomes `ours` where its package is there.
+    The modules are imported first. One that cannot be imported, as without its compiled operators or with another numba, becomes `ours` where its package is there.
     """
     done = []
     for path in modules:
         try:
             importlib.import_module(path)
-        except (ImportError, OSError):
+        except Exception:  # What the compilers of numba raise has no common class.
             parent, _, own = path.rpartition(".")
             try:
                 setattr(importlib.import_module(parent), own, ours)
-            except (ImportError, OSError):
+            except Exception:
                 continue
             sys.modules[path] = ours
             done.append(path)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from ._boxes import circles
-from ._shared import tensors
 
 __all__ = ["circle_nms"]
 
 
-@tensors("boxes")
-def circle_nms(boxes: Tensor, min_radius: float, post_max_size: int = 83) -> Tensor:
+def circle_nms(boxes: np.ndarray | Tensor, min_radius: float, post_max_size: int = 83) -> np.ndarray | Tensor:
     """Keep the detections that no better one is close to.
 
     Parameters
     ----------
-    boxes : Tensor, ``[N, 3]``
+    boxes : array or Tensor, ``[N, 3]``
         x, y, score.
     min_radius : float
         A squared distance of at most this suppresses, whatever its name says.
@@ -25,8 +25,8 @@ def circle_nms(boxes: Tensor, min_radius: float, post_max_size: int = 83) -> Ten
 
     Returns
     -------
-    Tensor of int64, ``[K]``
-        Rows, by score; of equal scores the lower row first, where CenterPoint has the higher one.
+    array or Tensor of int64, ``[K]``
+        Rows, an array of numpy if `boxes` is one, by score; of equal scores the lower row first, where CenterPoint has the higher one.
 
     Examples
     --------
@@ -35,4 +35,5 @@ def circle_nms(boxes: Tensor, min_radius: float, post_max_size: int = 83) -> Ten
     >>> circle_nms(torch.tensor([[0.0, 0.0, 0.3], [1.9, 0.0, 0.9], [5.0, 0.0, 0.5]]), 4.0).tolist()
     [1, 2]
     """
-    return circles(boxes, min_radius, post_max_size)
+    found = circles(torch.as_tensor(boxes), min_radius, post_max_size)
+    return found.numpy() if isinstance(boxes, np.ndarray) else found

@@ -24,6 +24,8 @@ from torch import Tensor, nn
 from . import _placeholders, mmcv
 from ._boxes import box_collision_test, circles, replace
 from ._dynamic import DynamicScatter, scatter_cells
+from ._kitti import d3_box_overlap, eval_class, rotate_iou_gpu_eval
+from ._kitti_reports import do_eval_of_types as do_eval, kitti_eval
 from ._voxels import pair
 from .mmcv import voxelization
 
@@ -32,8 +34,13 @@ __all__ = [
     "VoxelizationByGridShape",
     "box_collision_test",
     "circle_nms",
+    "d3_box_overlap",
+    "do_eval",
     "dynamic_scatter_3d",
+    "eval_class",
+    "kitti_eval",
     "patch",
+    "rotate_iou_gpu_eval",
     "voxelization",
 ]
 
@@ -157,7 +164,7 @@ def patch() -> list[str]:
     Every module of both that has one of the names gets pointmill's. Where mmcv has no compiled operators, as mmcv-lite, ``mmcv.ops`` has the names of :mod:`pointmill.compat.mmcv`; all others of its names,
     such as ``batched_nms``, ``SparseConvTensor`` and ``DeformConv2d``, can be imported and raise ``NotImplementedError`` when they are called. Models that call them are not served. A module of mmdet3d that
     cannot be imported is a warning.
-    ``box_collision_test`` stays mmdet3d's own, because numba compiles callers of it.
+    ``box_collision_test`` stays mmdet3d's own, because numba compiles callers of it. The evaluation of KITTI needs no GPU then.
 
     Returns
     -------
@@ -184,4 +191,5 @@ def patch() -> list[str]:
                 warnings.warn(f"patch: mmdet3d.{name} cannot be imported, and is left as it is: {error}", stacklevel=2)
     done += replace(mmcv, mmcv.__all__, ["mmdet3d"], [])
     own = [name for name in __all__ if name not in ("box_collision_test", "patch")]
-    return done + replace(sys.modules[__name__], own, ["mmdet3d"], [])
+    evaluation = [f"mmdet3d.evaluation.functional.kitti_utils.{name}" for name in ("rotate_iou", "eval")]
+    return done + replace(sys.modules[__name__], own, ["mmdet3d"], evaluation)

@@ -1,4 +1,5 @@
-"""The names of OpenPCDet: of ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils``, and ``VoxelGeneratorWrapper`` of ``pcdet.datasets.processor.data_processor``.
+"""The names of OpenPCDet: of ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils``, ``VoxelGeneratorWrapper`` of ``pcdet.datasets.processor.data_processor``, and the evaluation of
+``pcdet.datasets.kitti.kitti_object_eval_python``, which needs neither numba nor a GPU here.
 
 ``from pointmill.compat import pcdet as roiaware_pool3d_utils`` is all that a change takes, and :func:`patch` changes it everywhere. The
 overlaps and suppression of ``pcdet.ops.iou3d_nms.iou3d_nms_utils`` are here too; those of "gpu" in their names run on the CPU as well.
@@ -24,6 +25,8 @@ from torch import Tensor, nn
 from .. import _pointmill
 from . import _placeholders
 from ._boxes import iou, keep, replace
+from ._kitti import d3_box_overlap, eval_class, rotate_iou_gpu_eval
+from ._kitti_reports import do_eval, get_official_eval_result
 from ._pooling import pool_voxels
 from ._shared import inside, plain, samples, tensors, xyz
 
@@ -34,11 +37,17 @@ __all__ = [
     "boxes_bev_iou_cpu",
     "boxes_iou3d_gpu",
     "boxes_iou_bev",
+    "d3_box_overlap",
+    "do_eval",
+    "eval_class",
+    "get_official_eval_result",
     "nms_gpu",
     "nms_normal_gpu",
+    "paired_boxes_iou3d_gpu",
     "patch",
     "points_in_boxes_cpu",
     "points_in_boxes_gpu",
+    "rotate_iou_gpu_eval",
 ]
 
 _GPU_MARGIN = 1e-5
@@ -213,6 +222,12 @@ def boxes_aligned_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     return iou(boxes_a, boxes_b, "volume", aligned=True)[:, None]
 
 
+@tensors("boxes_a", "boxes_b")
+def paired_boxes_iou3d_gpu(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Measure the overlap of volumes of the same row: ``[N, 7]`` twice to float32 ``[N]``."""
+    return iou(boxes_a, boxes_b, "volume", aligned=True)
+
+
 @tensors("boxes", "scores")
 def nms_gpu(
     boxes: Tensor, scores: Tensor, thresh: float, pre_maxsize: int | None = None, **kwargs: Any
@@ -259,8 +274,8 @@ def _is_compiled(path: str) -> bool:
 def patch() -> list[str]:
     """Put the functions of pointmill into OpenPCDet; call it before models are built.
 
-    Every module of ``pcdet`` that has one of the names gets pointmill's. ``iou3d_nms_utils`` and ``roiaware_pool3d_utils``, which cannot be imported without compiled operators, become
-    this module then. Other compiled operators that are not installed, such as those of ``pointnet2``, become placeholders: ``pcdet.models`` can be imported, and models that
+    Every module of ``pcdet`` that has one of the names gets pointmill's. ``iou3d_nms_utils`` and ``roiaware_pool3d_utils``, which cannot be imported without compiled operators, and the
+    evaluation of KITTI, which cannot without numba and a GPU, become this module then. Other compiled operators that are not installed, such as those of ``pointnet2``, become placeholders: ``pcdet.models`` can be imported, and models that
     call them raise ``NotImplementedError``.
 
     Returns
@@ -271,4 +286,5 @@ def patch() -> list[str]:
     if not _placeholders.is_added(_is_compiled):
         _placeholders.add(_placeholders.Placeholders(_is_compiled, None, _placeholders.function))
     modules = ["pcdet.ops.iou3d_nms.iou3d_nms_utils", "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"]
+    modules += [f"pcdet.datasets.kitti.kitti_object_eval_python.{name}" for name in ("rotate_iou", "eval")]
     return replace(sys.modules[__name__], [name for name in __all__ if name != "patch"], ["pcdet"], modules)

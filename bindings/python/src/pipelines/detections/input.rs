@@ -5,15 +5,15 @@ use crate::ending::detached;
 use crate::errors::{file, kind, value};
 use crate::poses;
 use pointmill_detection::{Detections, Protocol, read};
-use pointmill_io::Limits;
 use pointmill_io::detections::{ATTRIBUTES, BoxState, ImageBox};
+use pointmill_io::{Limits, escape};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The columns that a dict may have.
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "frames",
     "classes",
     "boxes",
@@ -22,6 +22,7 @@ const COLUMNS: [&str; 11] = [
     "image_boxes",
     "truncation",
     "occlusion",
+    "alpha",
     "velocities",
     "attributes",
     "from_ego",
@@ -45,7 +46,7 @@ impl Given {
         truth: Option<&Self>,
     ) -> PyResult<Self> {
         if let Ok(columns) = object.cast::<PyDict>() {
-            return Columns { dict: columns, name, rows: 0 }.read(protocol);
+            return Columns { dict: columns, name, scored: name != "truth", rows: 0 }.read(protocol);
         }
         let got = || object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
         let path: PathBuf = object.extract().map_err(|_| kind(name, "a path, or a dict of columns", got()))?;
@@ -82,21 +83,18 @@ impl Given {
 struct Columns<'a, 'py> {
     dict: &'a Bound<'py, PyDict>,
     name: &'static str,
+    /// Whether the boxes need scores.
+    scored: bool,
     rows: usize,
 }
 
 impl<'py> Columns<'_, 'py> {
     fn read(mut self, protocol: Protocol) -> PyResult<Given> {
-        for key in self.dict.keys() {
-            let key = key.str()?.to_string();
-            if !COLUMNS.contains(&&*key) {
-                return Err(value(
-                    self.name,
-                    format_args!("columns of {}", COLUMNS.join(", ")),
-                    format_args!("{key:?}"),
-                ));
-            }
-        }
+        let keys = self.dict.keys().iter().map(|key| Ok(key.str()?.to_string())).collect::<PyResult<Vec<_>>>()?;
+        let unknown: Vec<_> = keys.iter().filter(|key| !COLUMNS.contains(&&***key)).map(|key| escape(key)).collect();
+        let told = (!unknown.is_empty()).then(|| {
+            format!("columns that are not read: {}; those that are: {}", unknown.join(", "), COLUMNS.join(", "))
+        });
         let Some((boxes, 7)) = self.numbers("boxes")? else {
             return Err(value(self.name, "the column boxes of shape [N, 7]", "another shape, or none"));
         };
@@ -116,7 +114,11 @@ impl<'py> Columns<'_, 'py> {
         let splits = std::iter::once(0).chain(ends).collect();
         let known: Vec<&str> = classes.iter().map(|class| &**class).collect::<BTreeSet<_>>().into_iter().collect();
         let class = |row: usize| known.binary_search(&&*classes[row]).unwrap_or(0) as u32;
-        let scores = self.column("scores", 1)?.unwrap_or_else(|| vec![1.0; self.rows]);
+        let scores = if self.scored { self.column("scores", 1)? } else { Some(vec![1.0; self.rows]) };
+        let Some(scores) = scores else {
+            let got = "none; give ones if all boxes are equally sure";
+            return Err(value(self.name, "the column scores", got));
+        };
         let (image, states) = match protocol {
             Protocol::KittiR40 | Protocol::KittiR11 => (self.image()?, vec![]),
             Protocol::NuScenes => (vec![], self.states()?),
@@ -135,7 +137,8 @@ impl<'py> Columns<'_, 'py> {
             image: order.iter().filter_map(|&row| image.get(row).copied()).collect(),
             states: order.iter().filter_map(|&row| states.get(row).copied()).collect(),
             num_points: pick(&num_points).into_iter().map(|n| n as i64).collect(),
-            warnings: vec![],
+            unscored: None,
+            warnings: told.into_iter().collect(),
         };
         Ok(Given { boxes, path: None, order: Some(order) })
     }
@@ -186,8 +189,10 @@ impl<'py> Columns<'_, 'py> {
         let zeros = || vec![0.0; self.rows];
         let truncation = self.column("truncation", 1)?.unwrap_or_else(zeros);
         let occlusion = self.column("occlusion", 1)?.unwrap_or_else(zeros);
-        let rows = corners.as_chunks().0.iter().zip(truncation).zip(occlusion);
-        Ok(rows.map(|((&corners, truncation), occlusion)| ImageBox { corners, truncation, occlusion }).collect())
+        let alpha = self.column("alpha", 1)?.unwrap_or_else(|| vec![-10.0; self.rows]);
+        let rows = corners.as_chunks().0.iter().zip(truncation).zip(occlusion).zip(alpha);
+        let image = |(((&corners, truncation), occlusion), alpha)| ImageBox { corners, truncation, occlusion, alpha };
+        Ok(rows.map(image).collect())
     }
 
     /// What nuScenes has of each box.

@@ -1,8 +1,10 @@
 //! Detections and their scores.
 
+mod curves;
 mod input;
 mod result;
 
+pub(crate) use curves::curves_of_kitti;
 pub(crate) use result::{AVERAGE_PRECISION, CHANGE, CLASS_ERRORS, DETECTION_REPORT};
 
 use crate::args::named;
@@ -20,16 +22,16 @@ use std::sync::Arc;
 /// any order:
 ///
 /// - ``frames``: ``[N]`` names or numbers; frames of both sides are joined by them;
-/// - ``classes``: ``[N]`` names as the benchmark has them, such as ``"Car"``;
+/// - ``classes``: ``[N]`` names as the benchmark has them, such as ``"Car"``; those of KITTI ignore case;
 /// - ``boxes``: ``[N, 7]`` centre x y z and extents dx dy dz in metres, and yaw in radians;
-/// - ``scores``: ``[N]``; without them all are 1;
+/// - ``scores``: ``[N]`` of predictions, higher is surer; the truth needs none;
 /// - ``num_points``: ``[N]`` LiDAR points in the box; av2 needs it of the truth;
 /// - KITTI: ``image_boxes`` ``[N, 4]`` left, top, right, bottom in pixels; perhaps ``truncation`` and
 ///   ``occlusion``, ``[N]``;
 /// - nuScenes, perhaps: ``velocities`` ``[N, 2]`` in m/s, ``attributes`` ``[N]`` names or empty,
 ///   ``from_ego`` ``[N, 2]`` the place of the box relative to the vehicle.
 ///
-/// In dicts a frame that one side alone has is one without boxes on the other. Predictions
+/// A column of another name is not read, and a warning says so. In dicts a frame that one side alone has is one without boxes on the other. Predictions
 /// of equal score count in the order of frames and rows. Results do not depend on the number of threads.
 ///
 /// Parameters
