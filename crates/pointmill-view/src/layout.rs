@@ -46,6 +46,8 @@ pub(crate) struct Panel {
     pub(crate) point: u32,
     /// How much wider lines are than their layers say.
     pub(crate) pen: f64,
+    /// Whether points and voxels that lie behind their neighbours are darker.
+    pub(crate) is_shaded: bool,
     pub(crate) label: String,
     /// Letters beside places.
     pub(crate) marks: Vec<([f64; 3], &'static str)>,
@@ -62,6 +64,7 @@ impl Panel {
             names,
             point: POINT,
             pen: 1.0,
+            is_shaded: false,
             label: String::new(),
             marks: Vec::new(),
         }

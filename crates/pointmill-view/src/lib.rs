@@ -5,7 +5,7 @@
 //! ([`Scene::animation`]), and as one HTML file that draws itself in a browser ([`Scene::page`]).
 //! The same input gives the same bytes, on a laptop and on a server without a screen.
 //!
-//! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`register_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`ndt_score_scene`],
+//! [`cloud_scene`] shows any cloud. [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`register_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`ndt_score_scene`],
 //! [`DriveScene`], [`trajectory_scene`] and [`detection_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
 //! [`trajectory_plot`] are charts. [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
@@ -26,6 +26,7 @@ mod boxes;
 mod camera;
 mod caption;
 mod chart;
+mod cloud;
 mod colour;
 mod detections;
 mod drive;
@@ -53,6 +54,7 @@ mod voxels;
 
 pub use crate::camera::Camera;
 pub use crate::chart::Plot;
+pub use crate::cloud::{CloudColours, asprs_class, cloud_scene, return_number, shown_points};
 pub use crate::colour::turbo;
 pub use crate::detections::{BoxFate, DetectionFrame, detection_scene};
 pub use crate::drive::DriveScene;

@@ -64,7 +64,7 @@ impl Scene {
         Ok(draw(
             self,
             &Tones::new(self),
-            &Shot { camera, frame, keeps: false, names: &[], size, point: POINT, pen: 1.0 },
+            &Shot { camera, frame, keeps: false, names: &[], size, point: POINT, pen: 1.0, is_shaded: false },
         ))
     }
 
@@ -99,9 +99,9 @@ impl Scene {
     fn panel(&self, panel: &Panel, frame: usize, tones: &Tones) -> Image {
         let [_, _, width, height] = panel.area;
         let (frame, size) = (panel.frame.unwrap_or(frame), [width, height]);
-        let Panel { names, point, pen, keeps, .. } = panel;
+        let Panel { names, point, pen, keeps, is_shaded, .. } = panel;
         let camera = panel.cameras.get(frame).unwrap_or(&panel.camera);
-        let shot = Shot { camera, frame, keeps: *keeps, names, size, point: *point, pen: *pen };
+        let shot = Shot { camera, frame, keeps: *keeps, names, size, point: *point, pen: *pen, is_shaded: *is_shaded };
         let mut image = draw(self, tones, &shot);
         let view = camera.view(width, height);
         for (place, letter) in &panel.marks {

@@ -30,7 +30,7 @@ const MOST: usize = 2000;
 /// assert_eq!(trajectory_scene("a.txt", &estimate, &truth, &[0.0, 0.1]).frames(), 2);
 /// ```
 pub fn trajectory_scene(title: &str, estimate: &[V3], truth: &[V3], errors: &[f64]) -> Scene {
-    let mut scene = Scene { values: "error, m", ..Scene::new(title, Paint::Intensity) };
+    let mut scene = Scene { values: "error, m".into(), ..Scene::new(title, Paint::Intensity) };
     let every = estimate.len().div_ceil(MOST).max(1);
     for (i, error) in errors.iter().enumerate().step_by(every) {
         scene.frame(&format!("pose {i}: off by {error:.4} m"));

@@ -33,6 +33,8 @@ struct Header<'a> {
     heights: [f64; 2],
     /// What values are, in the list of colours.
     values: &'a str,
+    /// The axis that is up: 0, 1 or 2.
+    up: usize,
     intensities: [f64; 2],
     layers: Vec<Record<'a>>,
 }
@@ -67,7 +69,8 @@ impl Scene {
             origin: [0, 1, 2].map(|axis| origin[axis] + self.about[axis]),
             radius,
             heights,
-            values: self.values,
+            values: &self.values,
+            up: self.up,
             intensities: self.intensities(),
             layers: layers.iter().map(|layer| layer.record()).collect(),
         };

@@ -217,9 +217,9 @@
 
   // --- Controls.
 
-  const state = { frame: 0, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: 2, grid: false, isLight: false, follow: false, picked: [] };
+  const state = { frame: 0, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: scene.up, grid: false, isLight: false, follow: false, picked: [] };
   const sensor = frames > 1 && scene.layers.find((layer) => layer.name === "sensor" && layer.poses > 1);
-  const home = () => ({ yaw: state.up === 1 ? 0 : -Math.PI / 2, pitch: 0.9 });
+  const home = () => ({ yaw: state.up === 1 ? 0 : -Math.PI / 2, pitch: state.up === 1 ? 0.3 : 0.9 });
 
   // Some of the places of a scene at a frame, to frame it and to find its heights.
   const samples = scene.layers.flatMap((layer) => {
@@ -229,7 +229,7 @@
   const quantile = (values, share) => values.sort((a, b) => a - b)[Math.round(share * (values.length - 1))] ?? 0;
   const memory = {};
   const heights = () => {
-    if (state.up === 2) return scene.heights;
+    if (state.up === scene.up) return scene.heights;
     return (memory[state.up] ??= [0.02, 0.98].map((share) => quantile(samples.map((p) => p[state.up]), share)));
   };
   const fitted = {};
@@ -271,7 +271,8 @@
   const modes = ["own", "height", "intensity", "time"];
   const can = {
     own: scene.layers.some((layer) => layer.has_colours || layer.is_coloured),
-    height: true,
+    // Of a cloud by its height that is what values are.
+    height: !scene.values.startsWith("height"),
     intensity: scene.layers.some((layer) => layer.range !== null),
     time: scene.layers.some((layer) => layer.times !== null),
   };

@@ -89,10 +89,10 @@ fn alignment(
     }
     let last = poses.len().saturating_sub(1);
     if let Some([_, _, farthest, _]) = quantiles(distances.to_vec(), FARTHEST) {
-        (scene.paint, scene.values) = (Paint::Intensity, "m to the target");
+        (scene.paint, scene.values) = (Paint::Intensity, "m to the target".into());
         let mut unit = 1.0;
         if farthest < 0.5 {
-            (unit, scene.values) = (1e3, "mm to the target");
+            (unit, scene.values) = (1e3, "mm to the target".into());
         }
         let values: Vec<f32> = distances.iter().map(|d| (unit * d.min(farthest)) as f32).collect();
         let aligned = Layer::points("aligned source", source).values(&values).moving(&poses[last..]).at(last);

@@ -26,7 +26,7 @@ const STRAYS: f64 = 0.02;
 /// assert_eq!(scene.picture().width(), 1600);
 /// ```
 pub fn ndt_score_scene(title: &str, points: &[V3], likelihoods: &[f32], map: NdtEllipsoids) -> Scene {
-    let mut scene = Scene { values: "likelihood of a point", ..Scene::new(title, Paint::Intensity) };
+    let mut scene = Scene { values: "likelihood of a point".into(), ..Scene::new(title, Paint::Intensity) };
     scene.push(Layer::ellipsoids_by("cells", map, Facing::brightness));
     scene.push(Layer::points("scan", points).values(likelihoods));
     let mut places = scene.places(0, &["scan"]);

@@ -8,7 +8,7 @@ use crate::line::span;
 #[derive(Debug)]
 pub(crate) struct Canvas<'a> {
     pub(crate) image: &'a mut Image,
-    depth: Vec<f32>,
+    pub(super) depth: Vec<f32>,
     /// Pixels that may still be tried before large things are drawn as dots.
     budget: u64,
 }

@@ -1,6 +1,7 @@
 //! Layers as pixels, drawn by the CPU.
 
 mod canvas;
+mod dome;
 mod ellipse;
 
 use crate::boxes::Solid;
@@ -45,6 +46,8 @@ pub(crate) struct Shot<'a> {
     pub(crate) point: u32,
     /// How much wider lines are than their layers say.
     pub(crate) pen: f64,
+    /// Whether points and voxels that lie behind their neighbours are darker.
+    pub(crate) is_shaded: bool,
 }
 
 /// What the colours of a scene stand for.
@@ -113,6 +116,9 @@ pub(crate) fn draw(scene: &Scene, tones: &Tones, shot: &Shot) -> Image {
             Shape::Cube => painter.cubes(),
             Shape::Ball => painter.balls(),
         }
+    }
+    if shot.is_shaded {
+        canvas.shade(&view);
     }
     image.halved()
 }

@@ -14,7 +14,7 @@ type V3 = [f64; 3];
 /// The most things of a layer. Of more every so many are kept.
 const MOST: usize = 1_000_000;
 /// The share of the values outside of the colours on each side.
-const STRAYS: f64 = 0.01;
+const STRAYS: f64 = 0.02;
 /// How many points of a layer say what the page shows.
 const SAMPLE: usize = 4096;
 pub(crate) const GREY: [u8; 3] = [150, 165, 190];

@@ -11,6 +11,7 @@ pub(crate) use rows::kept;
 use crate::layout::Sheet;
 use crate::quantiles::quantiles;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The share of the points that may lie outside of the first view, and of heights outside of the
 /// colours, on each side.
@@ -54,7 +55,9 @@ pub struct Scene {
     pub(crate) about: [f64; 3],
     pub(crate) paint: Paint,
     /// What the values of layers are.
-    pub(crate) values: &'static str,
+    pub(crate) values: Cow<'static, str>,
+    /// The axis that is up in a page.
+    pub(crate) up: usize,
     pub(crate) frame_ms: u32,
     pub(crate) frames: Vec<String>,
     pub(crate) layers: Vec<Layer>,
@@ -70,7 +73,8 @@ impl Scene {
             title: title.to_owned(),
             about: [0.0; 3],
             paint,
-            values: "intensity",
+            values: "intensity".into(),
+            up: 2,
             frame_ms: 100,
             frames: Vec::new(),
             layers: Vec::new(),
@@ -130,7 +134,7 @@ impl Scene {
         let half = ends.map(|q| 0.5 * q[2] - 0.5 * q[1]);
         let radius = half.iter().map(|x| x * x).sum::<f64>().sqrt();
         // A scene of no height has a scale of its own, and so has one of no extent.
-        let up = half[2].max(1e-6 * radius).max(1e-6);
+        let up = half[self.up].max(1e-6 * radius).max(1e-6);
         (origin, if radius > 0.0 { radius } else { 1.0 }, [-up, up])
     }
 }
