@@ -3,6 +3,7 @@
 use crate::batch::prelude::*;
 use crate::flags::{FrameArgs, ReadArgs};
 use crate::outputs::{has_extension, is_folder};
+use crate::see::{See, SeeArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
@@ -26,6 +27,8 @@ pub(crate) struct CloudArgs {
     /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(extensions()))]
     to: Option<String>,
+    #[command(flatten)]
+    pub(crate) see: SeeArgs,
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
@@ -59,6 +62,8 @@ pub(crate) struct Clouds {
     pub(crate) extension: String,
     outputs: Outputs,
     all_columns: bool,
+    /// The picture.
+    pub(crate) see: Option<See>,
 }
 
 /// A cloud that was written.
@@ -175,7 +180,8 @@ impl CloudArgs {
                 (to, Outputs::folder("--out", out, to, &sources)?)
             }
         };
-        let clouds = Clouds::new(inputs, to, outputs, (out, self.columns))?;
+        let see = Some(self.see.plan(&sources)?);
+        let clouds = Clouds { see, ..Clouds::new(inputs, to, outputs, (out, self.columns))? };
         let decides = format!("{decides} {to} {} {:?}", self.columns.all_columns, clouds.inputs.options());
         let resume_log = ResumeLog::of(&[&clouds.outputs], &decides, resume)?;
         Ok(Plan { sources, clouds, resume_log })
@@ -194,7 +200,7 @@ impl Clouds {
             tell_origin(&inputs);
         }
         let all_columns = columns.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
-        Ok(Self { inputs, to, extension, outputs, all_columns })
+        Ok(Self { inputs, to, extension, outputs, all_columns, see: None })
     }
 
     pub(crate) fn begin(&self) -> Begin {
@@ -247,6 +253,7 @@ impl Clouds {
             left_out = vec![];
         }
         let ((), ms) = timed(|| undivided(|| write(to, points, &options))).map_err(at_fault)?;
+        self.see.as_ref().map_or(Ok(()), |see| see.draw(&shown(to.path), cloud))?;
         Ok(Written { columns, left_out, warnings, ms, out: shown(to.path) })
     }
 }
@@ -300,6 +307,9 @@ impl Columns {
         if !self.left_out.is_empty() {
             let names = escape(&self.left_out.join(", "));
             lines.push(format!("left out: {names}; --all-columns keeps them"));
+        }
+        if let (Some(_), Some(path)) = (self.number, clouds.see.as_ref().and_then(See::path)) {
+            lines.extend(written("picture", Some(&shown(path))));
         }
         lines
     }

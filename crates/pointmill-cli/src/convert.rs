@@ -57,7 +57,8 @@ struct Convert {
 pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failure> {
     let Plan { sources, clouds, resume_log } = args.clouds.plan(COMMAND, args.resume.resume)?;
     let (out, origin) = (Some(args.clouds.out.as_path()), Some(clouds.inputs.origin()));
-    let job = Job { resume_log, out, origin, ..Job::new(COMMAND, &sources, args.batch) };
+    let picture = args.clouds.see.visualize.as_deref();
+    let job = Job { resume_log, out, picture, origin, ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(clouds.begin(), printer)?;
     job.run(&Convert { clouds, lines: sources.len() <= LINES }, printer)
 }

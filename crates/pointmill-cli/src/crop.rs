@@ -91,7 +91,8 @@ pub(crate) fn run(args: &CropArgs, printer: &mut Printer) -> Result<(), Failure>
         args.clouds.plan(&format!("{COMMAND} {region:?}"), args.resume.resume)?;
     let ([x, y, z], [u, v, w]) = (clouds.inputs.origin(), clouds.inputs.shift());
     let (out, origin) = (Some(args.clouds.out.as_path()), Some([x, y, z]));
-    let job = Job { resume_log, out, origin, ..Job::new(COMMAND, &sources, args.batch) };
+    let picture = args.clouds.see.visualize.as_deref();
+    let job = Job { resume_log, out, picture, origin, ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(clouds.begin(), printer)?;
     job.run(&Crop { region, clouds, zero: [x - u, y - v, z - w] }, printer)
 }

@@ -76,7 +76,8 @@ pub(crate) fn run(args: &DownsampleArgs, device: &str, printer: &mut Printer) ->
     let Plan { sources, clouds, resume_log } = plan;
     let device = device::open(device, &sources)?;
     let (out, origin) = (Some(args.clouds.out.as_path()), Some(clouds.inputs.origin()));
-    let job = Job { resume_log, out, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
+    let picture = args.clouds.see.visualize.as_deref();
+    let job = Job { resume_log, out, picture, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(Begin { params, to: clouds.extension.clone() }, printer)?;
     job.run(&Downsample { args, params, device: device.clone(), clouds }, printer)
 }

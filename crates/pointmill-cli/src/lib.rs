@@ -34,6 +34,7 @@ mod roi_pool;
 #[cfg(test)]
 #[path = "../tests/unit/schema.rs"]
 mod schema;
+mod see;
 mod synth;
 mod voxelize;
 

@@ -236,7 +236,7 @@ fn boxes_that_do_not_count_are_told_by_their_rule() {
             }
             // Small predictions take the objects.
             None => {
-                rest.iter().for_each(|(last, _)| assert!(last.starts_with("the AP of 1 class is 0: `Car`: no box ")))
+                rest.iter().for_each(|(last, _)| assert!(last.starts_with("the AP of 1 class is 0: `Car`: no box ")));
             }
         }
         rest.map_or(warnings, |of| of.1).to_vec()

@@ -53,9 +53,10 @@ pub enum CloudColours<'a> {
 /// and determinism, limits.** As [`Scene`] and [`Layer`].
 ///
 /// ```
-/// use pointmill_view::{CloudColours, asprs_class, cloud_scene};
+/// use pointmill_view::{CloudColours, class_colour, cloud_scene};
 /// let points = [[637_000.0, 851_000.0, 420.0], [637_100.0, 851_050.0, 425.0]];
-/// let scene = cloud_scene("2 points", &points, &CloudColours::Kinds(&[2, 6], asprs_class), false);
+/// let class = |class| (format!("class {class}"), class_colour(class));
+/// let scene = cloud_scene("2 points", &points, &CloudColours::Kinds(&[2, 6], class), false);
 /// assert_eq!((scene.frames(), scene.picture().height()), (0, 1000));
 /// ```
 pub fn cloud_scene(title: &str, points: &[V3], colours: &CloudColours<'_>, is_turning: bool) -> Scene {
@@ -105,31 +106,30 @@ pub fn shown_points(count: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The name and the colour of a class of the ASPRS, LAS 1.4 R15, table 17.
-pub fn asprs_class(class: u8) -> (String, [u8; 3]) {
-    let (name, colour) = match class {
-        0 => ("never classified", [120, 132, 150]),
-        1 => ("unclassified", [160, 170, 186]),
-        2 => ("ground", [186, 140, 92]),
-        3 => ("low vegetation", [190, 220, 110]),
-        4 => ("medium vegetation", [110, 190, 90]),
-        5 => ("high vegetation", [40, 140, 80]),
-        6 => ("building", [238, 96, 66]),
-        7 => ("low noise", [255, 60, 170]),
-        8 => ("model key-point", [255, 236, 80]),
-        9 => ("water", [70, 160, 240]),
-        10 => ("rail", [150, 110, 210]),
-        11 => ("road surface", [206, 206, 214]),
-        12 => ("overlap", [98, 108, 160]),
-        13 => ("wire - guard", [250, 190, 240]),
-        14 => ("wire - conductor", [255, 214, 120]),
-        15 => ("transmission tower", [220, 150, 250]),
-        16 => ("wire connector", [140, 230, 230]),
-        17 => ("bridge deck", [255, 178, 120]),
-        18 => ("high noise", [255, 130, 200]),
-        _ => return (format!("class {class}"), numbered(class)),
-    };
-    (name.into(), colour)
+/// The colour of a class of the ASPRS, LAS 1.4 R15, table 17.
+pub fn class_colour(class: u8) -> [u8; 3] {
+    match class {
+        0 => [120, 132, 150],  // never classified
+        1 => [160, 170, 186],  // unclassified
+        2 => [186, 140, 92],   // ground
+        3 => [190, 220, 110],  // low vegetation
+        4 => [110, 190, 90],   // medium vegetation
+        5 => [40, 140, 80],    // high vegetation
+        6 => [238, 96, 66],    // building
+        7 => [255, 60, 170],   // low noise
+        8 => [255, 236, 80],   // model key-point
+        9 => [70, 160, 240],   // water
+        10 => [150, 110, 210], // rail
+        11 => [206, 206, 214], // road surface
+        12 => [98, 108, 160],  // overlap
+        13 => [250, 190, 240], // wire - guard
+        14 => [255, 214, 120], // wire - conductor
+        15 => [220, 150, 250], // transmission tower
+        16 => [140, 230, 230], // wire connector
+        17 => [255, 178, 120], // bridge deck
+        18 => [255, 130, 200], // high noise
+        _ => numbered(class),
+    }
 }
 
 /// The name and the colour of the number of a return.
@@ -261,6 +261,10 @@ mod tests {
         (0..2500).map(at).map(|(a, b)| [size[0] * a, size[1] * b, size[2] * bump(a, b)]).collect()
     }
 
+    fn class(class: u8) -> (String, [u8; 3]) {
+        (format!("class {class}"), class_colour(class))
+    }
+
     #[test]
     fn up_is_y_for_objects_seen_from_the_front_and_else_z() {
         for (size, up) in [
@@ -329,17 +333,16 @@ mod tests {
     fn kinds_have_a_layer_each_as_far_as_the_legend_reaches() {
         let points = surface([100.0, 80.0, 9.0]);
         let kinds: Vec<u8> = (0..2500u32).map(|i| if i < 2000 { 2 } else { (i % 19) as u8 }).collect();
-        let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, asprs_class), false);
+        let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, class), false);
         let names: Vec<&str> = scene.layers.iter().map(|layer| &*layer.name).collect();
         assert!(names.contains(&"ground") && names.last() == Some(&"others"), "{names:?}");
         assert_eq!(scene.layers.iter().map(Layer::len).sum::<usize>(), 2500);
         let width: usize = names.iter().map(|name| 50 + 10 * name.len()).sum();
         assert!(width <= LEGEND_ROOM, "{width}");
         let is_lit = |colour: [u8; 3]| scene.picture().rgb().as_chunks::<3>().0.contains(&colour);
-        assert!(is_lit(asprs_class(2).1) && is_lit([92, 102, 120]));
+        assert!(is_lit(class_colour(2)) && is_lit([92, 102, 120]));
         // Fewer kinds than points, and no kind.
-        assert_eq!(cloud_scene("", &points, &CloudColours::Kinds(&[], asprs_class), false).layers.len(), 0);
-        assert_eq!((asprs_class(6).0.as_str(), asprs_class(200).0.as_str()), ("building", "class 200"));
+        assert_eq!(cloud_scene("", &points, &CloudColours::Kinds(&[], class), false).layers.len(), 0);
         assert_ne!(return_number(1).1, return_number(2).1);
     }
 

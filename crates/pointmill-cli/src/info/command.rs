@@ -7,6 +7,7 @@ use super::records::{PoseFile, Row, Totals};
 use super::tiles::TileFolder;
 use crate::batch::prelude::*;
 use crate::inputs::is_bag;
+use crate::see::See;
 use pointmill_data::{BlockMap, DataError, is_ndt_map};
 use pointmill_io::{Format, IoError, ReadOptions, escape, find_poses, tile_edges};
 use std::path::Path;
@@ -16,6 +17,8 @@ pub(super) struct Info {
     pub(super) inputs: Inputs,
     pub(super) options: ReadOptions,
     pub(super) long: bool,
+    /// The picture that is asked for.
+    pub(super) see: Option<See>,
 }
 
 /// What is known of a file, as the command prints it in JSON.
@@ -25,7 +28,7 @@ pub(super) struct Info {
 pub fn describe(path: &Path) -> Result<String, DataError> {
     let options = ReadOptions::default();
     let (_, inputs) = Inputs::find_files(&[path.to_path_buf()], options.clone(), &is_one_map)?;
-    let info = Info { inputs, options, long: false };
+    let info = Info { inputs, options, long: false, see: None };
     let (row, ..) = info.look(&Source::File(path.to_path_buf()))?;
     Ok(serde_json::to_string(&row).expect("numbers and text are JSON"))
 }
@@ -75,7 +78,11 @@ impl Info {
         let (scan, read_ms) = self.inputs.read(source)?;
         let cloud = Cloud::of(&scan, self.options.dataset.map(|dataset| dataset.as_str()))?;
         let of = Row { cloud: Some(cloud), ..Row::of(scan.format.as_str()) };
-        Ok((of, read_ms, notes(&scan.warnings)))
+        let notes = notes(&scan.warnings);
+        if let Some(see) = &self.see {
+            see.keep(scan);
+        }
+        Ok((of, read_ms, notes))
     }
 }
 
@@ -91,6 +98,7 @@ impl Command for Info {
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
         let (of, read_ms, notes) = self.look(source)?;
+        self.see.as_ref().map_or(Ok(()), |see| see.draw_kept(&source.name(), of.format))?;
         Ok(Frame::read(index, source.name(), read_ms, notes, of))
     }
 
@@ -124,7 +132,7 @@ impl Command for Info {
 
     fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
         if summary.counts.inputs == 1 {
-            return Vec::new();
+            return written("picture", summary.picture.as_deref()).into_iter().collect();
         }
         vec![format!("{}, {} points", counted(summary.counts.done, "input"), grouped(summary.of.points))]
     }

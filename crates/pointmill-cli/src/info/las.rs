@@ -31,7 +31,7 @@ pub(crate) struct Las {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct System {
-    /// Its name in WKT, or by the GeoTIFF keys; null without one.
+    /// Its name in WKT, or by the `GeoTIFF` keys; null without one.
     name: Option<String>,
     /// Its EPSG code; null without one.
     epsg: Option<u32>,

@@ -13,6 +13,7 @@ pub use command::describe;
 
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
+use crate::see::SeeArgs;
 use clap::Args;
 use command::Info;
 use records::Begin;
@@ -30,6 +31,8 @@ pub(crate) struct InfoArgs {
     #[arg(short, long)]
     long: bool,
     #[command(flatten)]
+    see: SeeArgs,
+    #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -39,7 +42,9 @@ pub(crate) struct InfoArgs {
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
     let options = args.read.options()?;
     let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone(), &command::is_one_map)?;
-    let job = Job { every_row: true, ..Job::new("info", &sources, args.batch) };
+    let see = Some(args.see.plan(&sources)?);
+    let picture = args.see.visualize.as_deref();
+    let job = Job { every_row: true, picture, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;
-    job.run(&Info { inputs, options, long: args.long }, printer)
+    job.run(&Info { inputs, options, long: args.long, see }, printer)
 }

@@ -36,6 +36,7 @@ mod pages_are_true;
 mod register;
 mod roi_batch;
 mod roi_pool;
+mod see;
 mod sensor_pose;
 mod survey;
 mod threads;

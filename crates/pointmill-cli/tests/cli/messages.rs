@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Files with one mistake each, or none; all are text.
-const TEXTS: [(&str, &str); 32] = [
+const TEXTS: [(&str, &str); 33] = [
     ("drive.bag", "#ROSBAG V2.0\n"),
     ("drive.db3", "SQLite format 3\0"),
     ("ego.csv", "timestamp_ns,qw,qx,qy,qz,tx_m,ty_m,tz_m\n1,1,0,0,0,0,0,0\n"),
