@@ -98,11 +98,13 @@ pub fn cloud_scene(title: &str, points: &[V3], colours: &CloudColours<'_>, is_tu
 /// ```
 pub fn shown_points(count: usize) -> impl Iterator<Item = usize> {
     const MOST: usize = 1_000_000;
+    const GOLDEN: f64 = 0.618_033_988_749_894_8;
     let every = count.div_ceil(MOST).max(1);
     (0..count).step_by(every).map(move |first| {
-        // A multiplicative hash: a sensor's rings come round in a fixed number of points.
-        let mixed = (first as u64 ^ first as u64 >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-        first + (mixed % every.min(count - first) as u64) as usize
+        // At a share that moves by the golden ratio: a sensor's rings come round in a fixed number of points.
+        let share = ((first / every) as f64 * GOLDEN).fract();
+        let room = every.min(count - first);
+        first + ((share * room as f64) as usize).min(room - 1)
     })
 }
 
