@@ -34,7 +34,7 @@ fn any_cloud_is_drawn_by_what_its_points_have() {
         ("auto", "coloured by rgb (auto)", "\"has_colours\":true"),
         ("rgb", "coloured by rgb<", "\"has_colours\":true"),
         ("class", "coloured by class<", "\"name\":\"6 building\""),
-        ("intensity", "coloured by intensity<", "\"range\":[1.0,88.0]"),
+        ("intensity", "coloured by intensity<", "\"range\":[1.0,87.0]"),
         ("height", "coloured by height<", "\"values\":\"height, m\""),
         ("green", "coloured by green<", "\"values\":\"green\""),
     ] {

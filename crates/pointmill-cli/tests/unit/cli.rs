@@ -59,7 +59,8 @@ fn every_path_is_known_as_read_or_written() {
             if is_written(command.get_name(), id) {
                 written.push(name);
             } else {
-                let read = ["boxes", "classes", "compare", "estimate", "features", "guess", "inputs", "map"];
+                let read =
+                    ["boxes", "classes", "compare", "estimate", "extrinsics", "features", "guess", "inputs", "map"];
                 let others = ["minus", "points", "polygon", "pose", "poses", "predictions", "scan", "source"];
                 assert!(read.contains(&id) || others.contains(&id) || ["target", "truth"].contains(&id), "{name}");
             }
