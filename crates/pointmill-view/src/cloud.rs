@@ -337,7 +337,7 @@ mod tests {
         let kinds: Vec<u8> = (0..2500u32).map(|i| if i < 2000 { 2 } else { (i % 19) as u8 }).collect();
         let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, class), false);
         let names: Vec<&str> = scene.layers.iter().map(|layer| &*layer.name).collect();
-        assert!(names.contains(&"ground") && names.last() == Some(&"others"), "{names:?}");
+        assert!(names.contains(&"class 2") && names.last() == Some(&"others"), "{names:?}");
         assert_eq!(scene.layers.iter().map(Layer::len).sum::<usize>(), 2500);
         let width: usize = names.iter().map(|name| 50 + 10 * name.len()).sum();
         assert!(width <= LEGEND_ROOM, "{width}");
