@@ -52,7 +52,7 @@ fn any_cloud_is_drawn_by_what_its_points_have() {
     fs::write(at("f.xyz"), "x y z intensity classification\n0 0 1 7 2\n1 0 2 8 2\n").unwrap();
     assert!(page("info f.xyz").contains("coloured by intensity (auto)"));
     fs::write(at("g.xyz"), "x y z intensity classification\n0 0 1 7 2\n1 0 2 8 9\n").unwrap();
-    assert!(page("info g.xyz").contains("\"name\":\"water\""));
+    assert!(page("info g.xyz").contains("\"name\":\"9 water\""));
 }
 
 #[test]
