@@ -113,8 +113,8 @@ impl Pose {
     /// let turn = |axis: usize, by: f64| Pose::exp(&std::array::from_fn(|i| if i == axis + 3 { by } else { 0.0 }));
     /// let wanted = turn(2, yaw).compose(&turn(1, pitch)).compose(&turn(0, roll));
     /// let pose = Pose::from_urdf([0.0, 0.0, 0.0, roll, pitch, yaw]).unwrap();
-    /// let off = pose.rotation().as_flattened().iter().zip(wanted.rotation().as_flattened()).map(|(a, b)| (a - b).abs());
-    /// assert!(off.fold(0.0, f64::max) < 1e-15);
+    /// let (a, b) = (pose.rotation(), wanted.rotation());
+    /// assert!(a.as_flattened().iter().zip(b.as_flattened()).all(|(a, b)| (a - b).abs() < 1e-15));
     /// ```
     ///
     /// # Errors
