@@ -25,8 +25,19 @@ mod assembler {
     use std::process::{Command, Stdio};
     use std::{env, fs, iter, thread};
 
-    const MODULES: [&str; 10] =
-        ["prim", "voxelize", "roi_pool", "ndt", "icp", "odometry", "boxes", "sparse", "registration", "scatter"];
+    const MODULES: [&str; 11] = [
+        "prim",
+        "voxelize",
+        "roi_pool",
+        "ndt",
+        "icp",
+        "odometry",
+        "boxes",
+        "sparse",
+        "registration",
+        "scatter",
+        "points",
+    ];
 
     pub(super) fn run() {
         for variable in ["POINTMILL_PTXAS", "CUDA_HOME", "CUDA_PATH"] {

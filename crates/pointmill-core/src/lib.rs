@@ -68,6 +68,7 @@ mod oriented_box;
 mod origin;
 #[cfg(feature = "alloc")]
 pub mod params;
+pub mod points;
 mod pose;
 #[cfg(feature = "alloc")]
 pub mod record;

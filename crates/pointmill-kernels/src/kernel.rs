@@ -4,8 +4,8 @@
 pub const MAX_SHARED_BYTES: u32 = 64 << 10;
 
 /// What the names of a module's kernels begin with, in the order of [`MODULES`](crate::MODULES).
-pub(crate) const PREFIXES: [&str; 10] =
-    ["prim", "voxelize", "roi", "ndt", "icp", "odometry", "boxes", "sparse", "registration", "scatter"];
+pub(crate) const PREFIXES: [&str; 11] =
+    ["prim", "voxelize", "roi", "ndt", "icp", "odometry", "boxes", "sparse", "registration", "scatter", "points"];
 
 /// A kernel: what a launcher must know of it.
 pub trait Kernel {

@@ -30,6 +30,7 @@ mod plain;
 #[macro_use]
 mod properties;
 pub mod boxes;
+pub mod cloud;
 pub mod icp;
 mod module;
 pub mod ndt;

@@ -93,6 +93,7 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     module!("sparse", sparse),
     module!("registration", registration),
     module!("scatter", scatter),
+    module!("points", points),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

@@ -46,6 +46,7 @@ mod ints;
 mod memory;
 pub mod ndt;
 mod par;
+pub mod points;
 pub mod prim;
 pub mod registration;
 pub mod roi_pool;

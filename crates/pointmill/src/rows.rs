@@ -11,7 +11,7 @@ use crate::{Argument, Error, PointCloud, Points, Pose, Result, ensure, memory, p
 use pointmill_core::ElementType;
 use pointmill_core::array::Dtype;
 use pointmill_core::rigid::subtract;
-use pointmill_kernels::points::{self, kind};
+use pointmill_kernels::cloud::{self, kind};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -311,7 +311,7 @@ impl<'a> Rows<'a> {
     /// Checked points as kernels take them. Host points are first copied to `staging`, of wide rows
     /// x, y and z alone.
     #[doc(hidden)]
-    pub fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
+    pub fn staged(&self, staging: &mut Buffer<u8>) -> Result<cloud::Points> {
         self.check_shift()?;
         let kind = match (self.dtype(), self.shift) {
             (Dtype::F64, _) => kind::F64,
@@ -324,12 +324,12 @@ impl<'a> Rows<'a> {
             Values::F64(_) if wide || self.shift.is_some() => (packed(self.len, staging, |i| self.point(i))?, 3),
             _ => (self.address(staging)?, self.columns as u32),
         };
-        Ok(points::Points { values, columns, n: self.len as u32, kind, origin: self.shift.unwrap_or_default() })
+        Ok(cloud::Points { values, columns, n: self.len as u32, kind, origin: self.shift.unwrap_or_default() })
     }
 
     /// As [`Rows::staged`]; points of `f64` on a device that are shifted are copied to the host first.
     #[doc(hidden)]
-    pub fn staged_through_host(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
+    pub fn staged_through_host(&self, staging: &mut Buffer<u8>) -> Result<cloud::Points> {
         if self.check_shift().is_ok() {
             return self.staged(staging);
         }

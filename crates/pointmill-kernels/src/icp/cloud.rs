@@ -1,7 +1,7 @@
 //! Clouds as the loop takes them: finite points, in `f32`, about a centre.
 
 use super::*;
-use crate::points::{Points, StoredPoints};
+use crate::cloud::{Points, StoredPoints};
 use crate::prim::WARPS;
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{self, Tiles};

@@ -2,7 +2,7 @@
 
 use super::near::{NEAR_WORDS, NOTED, NearSums, each_near, near_words};
 use super::*;
-use crate::points::StoredPoints;
+use crate::cloud::StoredPoints;
 use pointmill_core::ndt::{
     NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, NearTerms, PreparedPose, TERMS, TERMS_PARTS, state,
 };

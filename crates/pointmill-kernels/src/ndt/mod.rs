@@ -30,7 +30,7 @@ pub use records::{
 pub use score::{Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, ScoreArgs, ScoreMany, StoredPose};
 pub use search::{Count, Fill, List, ListArgs, Lookup, LookupArgs, Near, SearchArgs};
 
-use crate::points::Points;
+use crate::cloud::Points;
 use crate::prim::sum::{TREE, TREE_ROW, fold, tree_words, write_shared_tree, write_tree};
 use crate::prim::{BLOCK, scan};
 use crate::simt::*;

@@ -1,7 +1,7 @@
 //! The points of a sweep that are used: the first of each cell.
 
 use super::*;
-use crate::points::Points;
+use crate::cloud::Points;
 use crate::prim::{
     Length,
     compact::rank_tile,

@@ -1,7 +1,7 @@
 //! What a scan sees in each direction.
 
 use super::*;
-use crate::points::Points;
+use crate::cloud::Points;
 use pointmill_core::odometry::view::seen;
 
 /// The least distance of the points of a bin, and the largest with all bits turned, as bits of

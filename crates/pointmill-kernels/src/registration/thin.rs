@@ -1,8 +1,8 @@
 //! The means of the points of voxels.
 
 use super::BLOCK;
+use crate::cloud::Points;
 use crate::icp;
-use crate::points::Points;
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{SHARED_WORDS, Tiles, take_tile};
 use crate::simt::*;

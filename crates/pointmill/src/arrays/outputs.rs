@@ -332,7 +332,7 @@ macro_rules! outputs {
         $(#[$meta:meta])* $host:ident { $($(#[doc = $rest_doc:literal])+ $rest:ident: $rest_type:ty,)* }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq)]
         pub struct $host {
             $(
                 #[doc = concat!("`[", stringify!($($axis),+), "]`:")]

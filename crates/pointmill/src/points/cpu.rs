@@ -1,0 +1,254 @@
+//! Samples and neighbours on the CPU.
+
+use super::buckets::{BUCKET, Buckets, GROUP};
+use super::input::{Items, Values, host};
+use super::{BallParams, BallPick, Balls, Fill, FurthestParams, FurthestPoints, Neighbours, Start};
+use crate::{Argument, Buffer, Result, Rows, memory, par};
+use pointmill_core::points::{LANES, by_distance, in_ball, of_distance};
+use rayon::prelude::*;
+
+/// Queries that a thread takes at least.
+const QUERIES_OF_A_THREAD: usize = 64;
+
+/// The values of a buffer of the CPU.
+fn values<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut [T] {
+    buffer.host_mut().map_or(&mut [], |values| values)
+}
+
+/// Takes the furthest points of each item; `starts` says where its samples begin.
+pub(super) fn sample(
+    points: &Items<'_>,
+    features: Option<&Rows<'_>>,
+    starts: &[u32],
+    params: &FurthestParams,
+    out: &mut FurthestPoints,
+) -> Result<()> {
+    let values_of = points.host(Argument::Points)?;
+    let features = features.map(|rows| host(rows, Argument::Features)).transpose()?;
+    let mut left = values(&mut out.rows);
+    let mut items = Vec::new();
+    memory::room(&mut items, points.items())?;
+    for (item, span) in starts.windows(2).enumerate() {
+        let (own, rest) = left.split_at_mut((span[1] - span[0]) as usize);
+        (left, items) = (rest, {
+            items.push((item, own));
+            items
+        });
+    }
+    let one = |(item, own): (usize, &mut [i32])| {
+        let first = points.item(item).start;
+        let mut search = Furthest {
+            values: values_of,
+            features,
+            first,
+            buckets: Buckets::default(),
+            nearest: Vec::new(),
+            best: Vec::new(),
+        };
+        search.run(points.item(item), params.start, own)
+    };
+    items.into_par_iter().with_max_len(1).with_min_len(par::grain(1)).try_for_each(one)
+}
+
+/// The samples of an item.
+struct Furthest<'a> {
+    values: Values<'a>,
+    features: Option<Values<'a>>,
+    first: usize,
+    buckets: Buckets,
+    /// The squared distance of each point from the nearest sample; below 0 where there is none.
+    nearest: Vec<f32>,
+    /// The largest of each bucket and the least row that has it, then of each group.
+    best: Vec<(f32, u32)>,
+}
+
+/// The further of two, and of those as far the one with the lesser row.
+fn further(a: (f32, u32), b: (f32, u32)) -> (f32, u32) {
+    if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
+}
+
+impl Furthest<'_> {
+    fn run(&mut self, range: std::ops::Range<usize>, start: Start, out: &mut [i32]) -> Result<()> {
+        self.buckets.fill(&self.values, range)?;
+        let [buckets, groups] = self.buckets.counts();
+        let can_be = |row: u32| row != u32::MAX && self.features_of(row).iter().all(|f| f.is_finite());
+        self.nearest =
+            memory::collect(self.buckets.rows.iter().map(|row| if can_be(*row) { f32::INFINITY } else { -1.0 }))?;
+        memory::resize(&mut self.best, buckets + groups, (-1.0, u32::MAX))?;
+        for (at, (nearest, row)) in self.nearest.iter().zip(&self.buckets.rows).enumerate() {
+            let (bucket, group) = (at / BUCKET, buckets + at / BUCKET / GROUP);
+            self.best[bucket] = further(self.best[bucket], (*nearest, *row));
+            self.best[group] = further(self.best[group], (*nearest, *row));
+        }
+        let known =
+            || self.buckets.rows.iter().zip(&self.nearest).filter(|(_, near)| **near >= 0.0).map(|(row, _)| *row);
+        let Some(mut row) = (match start {
+            Start::First => known().min(),
+            Start::NearestToMean => self.nearest_to_mean(known().collect()),
+        }) else {
+            out.fill(-1);
+            return Ok(());
+        };
+        for (number, out) in out.iter_mut().enumerate() {
+            if number % 256 == 0 {
+                par::check();
+            }
+            *out = (self.first + row as usize) as i32;
+            row = self.next(row);
+        }
+        Ok(())
+    }
+
+    fn features_of(&self, row: u32) -> &[f32] {
+        self.features.as_ref().map_or(&[], |features| features.row(self.first + row as usize))
+    }
+
+    /// Takes a point, and gives the one that is furthest from all that were taken.
+    fn next(&mut self, taken: u32) -> u32 {
+        let p = self.values.point(self.first + taken as usize);
+        let [buckets, groups] = self.buckets.counts();
+        let mut furthest = (-1.0, u32::MAX);
+        for group in 0..groups {
+            if self.buckets.group_away(group, p) < self.best[buckets + group].0 {
+                let mut best = (-1.0, u32::MAX);
+                for bucket in self.buckets.of_group(group) {
+                    if self.buckets.away(bucket, p) < self.best[bucket].0 {
+                        self.best[bucket] = self.look(bucket, p, taken);
+                    }
+                    best = further(best, self.best[bucket]);
+                }
+                self.best[buckets + group] = best;
+            }
+            furthest = further(furthest, self.best[buckets + group]);
+        }
+        furthest.1
+    }
+
+    /// Brings the distances of a bucket up to date.
+    fn look(&mut self, bucket: usize, p: [f32; 3], taken: u32) -> (f32, u32) {
+        let mut distances = self.buckets.distances(bucket, p);
+        let at = bucket * BUCKET..(bucket + 1) * BUCKET;
+        let rows = &self.buckets.rows[at.clone()];
+        if self.features.is_some() {
+            for (d, row) in distances.iter_mut().zip(rows).filter(|(_, row)| **row != u32::MAX) {
+                for (a, b) in self.features_of(*row).iter().zip(self.features_of(taken)) {
+                    *d += (a - b) * (a - b);
+                }
+            }
+        }
+        let nearest = &mut self.nearest[at];
+        let mut most = -1.0f32;
+        for (near, d) in nearest.iter_mut().zip(distances) {
+            *near = if d < *near { d } else { *near };
+            most = if *near > most { *near } else { most };
+        }
+        let least = nearest.iter().zip(rows).map(|(near, row)| if *near == most { *row } else { u32::MAX });
+        (most, least.fold(u32::MAX, u32::min))
+    }
+
+    /// The one of these rows that is nearest to their mean. Lanes add up rows that lie so many apart,
+    /// then each half of the lanes is added to the other.
+    fn nearest_to_mean(&self, mut rows: Vec<u32>) -> Option<u32> {
+        rows.sort_unstable();
+        let mut lanes = [[0.0f64; 3]; LANES];
+        let point = |row: u32| self.values.point(self.first + row as usize).map(f64::from);
+        for &row in &rows {
+            let lane = &mut lanes[row as usize % LANES];
+            lane.iter_mut().zip(point(row)).for_each(|(sum, c)| *sum += c);
+        }
+        let mut half = LANES / 2;
+        while half > 0 {
+            let (low, high) = lanes.split_at_mut(half);
+            low.iter_mut().zip(high).for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| *a += *b));
+            half /= 2;
+        }
+        let mean = lanes[0].map(|sum| sum / rows.len() as f64);
+        let away = |row: u32| {
+            let [x, y, z] = point(row);
+            let d = [x - mean[0], y - mean[1], z - mean[2]];
+            d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+        };
+        rows.into_iter().map(|row| (away(row), row)).reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, row)| row)
+    }
+}
+
+/// The buckets of each item.
+fn buckets(points: &Items<'_>) -> Result<Vec<Buckets>> {
+    let values = points.host(Argument::Points)?;
+    let one = |item: usize| {
+        let mut buckets = Buckets::default();
+        buckets.fill(&values, points.item(item)).map(|()| buckets)
+    };
+    (0..points.items()).into_par_iter().with_max_len(1).with_min_len(par::grain(1)).map(one).collect()
+}
+
+/// Runs `one` for each query with the buckets of its item, the first row of these and its results.
+fn each<A: Send, B: Send>(
+    (points, queries, argument): (&Items<'_>, &Items<'_>, Argument),
+    (a, b): (&mut [A], &mut [B]),
+    widths: [usize; 2],
+    one: impl Fn(&Buckets, u32, [f32; 3], &mut Vec<u64>, (&mut [A], &mut [B])) + Sync,
+) -> Result<()> {
+    let (buckets, values) = (buckets(points)?, queries.host(argument)?);
+    let count = queries.rows.len();
+    let (a, b) = (&mut a[..count * widths[0]], &mut b[..count * widths[1]]);
+    let all = a.par_chunks_exact_mut(widths[0]).zip(b.par_chunks_exact_mut(widths[1])).enumerate();
+    all.with_min_len(par::grain(QUERIES_OF_A_THREAD)).for_each_init(Vec::new, |keys, (i, out)| {
+        if i % 256 == 0 {
+            par::check();
+        }
+        let item = queries.splits.partition_point(|&split| split as usize <= i) - 1;
+        one(&buckets[item], points.splits[item], values.point(i), keys, out);
+    });
+    Ok(())
+}
+
+/// Finds the points of each ball.
+pub(super) fn balls(points: &Items<'_>, centres: &Items<'_>, params: &BallParams, out: &mut Balls) -> Result<()> {
+    let (most, [least, beyond]) = (params.most as usize, params.squares());
+    let by_row = params.pick == BallPick::First;
+    let out = (values(&mut out.rows), values(&mut out.num_points));
+    each((points, centres, Argument::Centres), out, [most, 1], |buckets, first, centre, keys, (rows, num_points)| {
+        keys.clear();
+        buckets.search(centre, beyond, |d, row| {
+            if in_ball(d, least, beyond) {
+                keys.push(if by_row { u64::from(row) } else { by_distance(d, row) });
+                // What is behind the best is let go, so that memory does not grow with the ball.
+                if keys.len() >= 8 * most + 64 {
+                    keys.select_nth_unstable(most - 1);
+                    keys.truncate(most);
+                }
+            }
+            beyond
+        });
+        keys.sort_unstable();
+        keys.truncate(most);
+        num_points[0] = keys.len() as i32;
+        let row = |key: &u64| (first + *key as u32) as i32;
+        let behind = keys.first().filter(|_| params.fill == Fill::First).map_or(-1, row);
+        rows.fill(behind);
+        rows.iter_mut().zip(keys.iter()).for_each(|(out, key)| *out = row(key));
+    })
+}
+
+/// Finds the nearest neighbours of each query.
+pub(super) fn nearest(points: &Items<'_>, queries: &Items<'_>, k: usize, out: &mut Neighbours) -> Result<()> {
+    let out = (values(&mut out.rows), values(&mut out.squared_distances));
+    each((points, queries, Argument::Queries), out, [k, k], |buckets, first, query, keys, (rows, distances)| {
+        keys.clear();
+        buckets.search(query, f32::INFINITY, |d, row| {
+            let key = by_distance(d, row);
+            let at = keys.partition_point(|other| *other < key);
+            if at < k {
+                keys.truncate(k - 1);
+                keys.insert(at, key);
+            }
+            if keys.len() < k { f32::INFINITY } else { of_distance(keys[k - 1]).0 }
+        });
+        (rows.fill(-1), distances.fill(f32::INFINITY));
+        for ((row, distance), key) in rows.iter_mut().zip(distances).zip(keys.iter()) {
+            let (d, at) = of_distance(*key);
+            (*row, *distance) = ((first + at) as i32, d);
+        }
+    })
+}

@@ -1,0 +1,3 @@
+//! Samples and neighbours beside what is written plainly here.
+
+mod parity;
