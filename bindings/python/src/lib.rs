@@ -23,6 +23,7 @@ mod keywords;
 mod ndt;
 mod pickle;
 mod pipelines;
+mod points;
 mod poses;
 mod program;
 mod ray;
@@ -118,6 +119,9 @@ mod _pointmill {
             crate::boxes::NMS.cache.clear();
             crate::boxes::KEPT.clear();
             crate::downsample::DOWNSAMPLE.cache.clear();
+            crate::points::FURTHEST.cache.clear();
+            crate::points::BALLS.cache.clear();
+            crate::points::KNN.cache.clear();
             crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();
@@ -186,6 +190,9 @@ mod _pointmill {
         }
         crate::boxes::NMS.add_to(module)?;
         crate::downsample::DOWNSAMPLE.add_to(module)?;
+        crate::points::FURTHEST.add_to(module)?;
+        crate::points::BALLS.add_to(module)?;
+        crate::points::KNN.add_to(module)?;
         // An attribute that is not in `__all__`.
         module.setattr("_defaults", wrap_pyfunction!(crate::defaults::defaults, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -13,7 +13,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from . import _html, boxes, ndt, sparse, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
+from . import _html, boxes, ndt, points, sparse, synth, view  # noqa: F401: notebooks find `_repr_html_` of the results
 from ._pointmill import Searcher as IcpSearcher
 from ._pointmill import Target as IcpTarget
 from ._pointmill import (
@@ -118,6 +118,7 @@ __all__ = [
     "log_stamp",
     "ndt",
     "num_threads",
+    "points",
     "points_in_boxes_all",
     "points_in_boxes_count",
     "points_in_boxes_crop",

@@ -19,6 +19,7 @@ from torch.autograd import forward_ad
 
 from . import _pointmill
 from ._boxes import boxes_iou, nms
+from ._points import ball_query, furthest_point_sample, group, interpolate, knn
 from ._scatter import scatter, segment_csr
 from ._sparse import (
     CellSample,
@@ -37,10 +38,15 @@ __all__ = [
     "PooledCells",
     "RoIAwarePool3d",
     "Voxelization",
+    "ball_query",
     "boxes_iou",
     "densify",
+    "furthest_point_sample",
     "grid_sample",
+    "group",
     "index_pairs",
+    "interpolate",
+    "knn",
     "nms",
     "pillar_features",
     "points_in_boxes_part",

@@ -115,7 +115,8 @@ def replace(ours: ModuleType, names: Iterable[str], packages: Iterable[str], mod
             done.append(path)
     packages, names = tuple(packages), tuple(names)
     for path, module in sorted(sys.modules.items()):
-        if module is None or module is ours or path.partition(".")[0] not in packages:
+        is_of = any(f"{path}.".startswith(f"{package}.") for package in packages)
+        if module is None or module is ours or not is_of:
             continue
         for name in names:
             there, own = vars(module).get(name), getattr(ours, name)

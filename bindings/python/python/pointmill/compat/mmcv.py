@@ -27,6 +27,19 @@ from torch import Tensor, nn
 
 from .. import _pointmill
 from ._dynamic import DynamicScatter, dynamic_scatter
+from ._groups import (
+    GroupAll,
+    PointsSampler,
+    QueryAndGroup,
+    ball_query,
+    furthest_point_sample,
+    furthest_point_sample_with_dist,
+    gather_points,
+    grouping_operation,
+    knn,
+    three_interpolate,
+    three_nn,
+)
 from ._nms import (
     box_iou_rotated,
     boxes_iou3d,
@@ -43,13 +56,22 @@ from ._voxels import dynamic, hard, pair
 
 __all__ = [
     "DynamicScatter",
+    "GroupAll",
+    "PointsSampler",
+    "QueryAndGroup",
     "RoIAwarePool3d",
     "RoIPointPool3d",
     "Voxelization",
+    "ball_query",
     "box_iou_rotated",
     "boxes_iou3d",
     "boxes_overlap_bev",
     "dynamic_scatter",
+    "furthest_point_sample",
+    "furthest_point_sample_with_dist",
+    "gather_points",
+    "grouping_operation",
+    "knn",
     "nms3d",
     "nms3d_normal",
     "nms_bev",
@@ -58,6 +80,8 @@ __all__ = [
     "points_in_boxes_all",
     "points_in_boxes_cpu",
     "points_in_boxes_part",
+    "three_interpolate",
+    "three_nn",
     "voxelization",
 ]
 

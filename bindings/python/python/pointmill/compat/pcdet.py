@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import _pointmill
-from . import _placeholders
+from . import _placeholders, mmcv, pointnet2_batch, pointnet2_stack
 from ._boxes import iou, keep, replace
 from ._kitti import d3_box_overlap, eval_class, rotate_iou_gpu_eval
 from ._kitti_reports import do_eval, get_official_eval_result
@@ -32,6 +32,7 @@ from ._shared import inside, plain, samples, tensors, xyz
 
 __all__ = [
     "RoIAwarePool3d",
+    "RoIPointPool3d",
     "VoxelGeneratorWrapper",
     "boxes_aligned_iou3d_gpu",
     "boxes_bev_iou_cpu",
@@ -140,6 +141,39 @@ class RoIAwarePool3d(nn.Module):
         return pool_voxels(
             rois, pts, pts_feature, self.out_size, self.max_pts_each_voxel, pool_method, "center", _GPU_MARGIN
         )
+
+
+class RoIPointPool3d(nn.Module):
+    """List the points in each box with their features, as ``pcdet.ops.roipoint_pool3d.roipoint_pool3d_utils.RoIPointPool3d``, with a gradient for the features.
+
+    Parameters
+    ----------
+    num_sampled_points : int
+        Points of a box: the first in input order, again and again where a box has fewer.
+    pool_extra_width : float or 3 floats
+        By how much boxes are longer, wider and higher.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.pcdet import RoIPointPool3d
+    >>> points = torch.tensor([[[2.25, 0.5, 0.5], [9.0, 0.0, 0.0], [1.0, 0.0, 0.5]]])
+    >>> boxes = torch.tensor([[[0.0, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0]]])
+    >>> pooled, empty = RoIPointPool3d(3, 1.0)(points, torch.tensor([[[7.0], [8.0], [9.0]]]), boxes)
+    >>> pooled[0, 0, :, 3].tolist(), empty.tolist()
+    ([7.0, 9.0, 7.0], [[0]])
+    """
+
+    def __init__(self, num_sampled_points: int = 512, pool_extra_width: float | Sequence[float] = 1.0) -> None:
+        super().__init__()
+        self.pool, self.pool_extra_width = mmcv.RoIPointPool3d(num_sampled_points), pool_extra_width
+
+    @tensors("points", "point_features", "boxes3d")
+    def forward(self, points: Tensor, point_features: Tensor, boxes3d: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool ``[B, N, 3]``, ``[B, N, C]``, ``[B, M, 7]`` (cz of the centre) to ``[B, M, S, 3 + C]``, x, y, z first and zeros for boxes without points, and int32 ``[B, M]``, 1 for those."""
+        sizes = boxes3d[..., 3:6] + boxes3d.new_tensor(self.pool_extra_width)
+        bottom = boxes3d[..., 2:3] - sizes[..., 2:] / 2
+        return self.pool(points, point_features, torch.cat([boxes3d[..., :2], bottom, sizes, boxes3d[..., 6:]], -1))
 
 
 class VoxelGeneratorWrapper:
@@ -266,6 +300,14 @@ def nms_normal_gpu(boxes: Tensor, scores: Tensor, thresh: float, **kwargs: Any) 
     return keep(boxes, scores, thresh, "upright-box"), None
 
 
+# Packages of pointnet2 in OpenPCDet, and their modules.
+_POINTNET2 = [
+    (pointnet2_batch, "pointnet2_batch", ["pointnet2_utils"]),
+    (pointnet2_batch, "pointnet2_3DSSD", ["pointnet2_utils"]),
+    (pointnet2_stack, "pointnet2_stack", ["pointnet2_utils", "voxel_query_utils"]),
+]
+
+
 def _is_compiled(path: str) -> bool:
     """Whether a module is one of the compiled ones of OpenPCDet."""
     return path.startswith("pcdet.ops.") and path.endswith(("_cuda", "_ext", ".ingroup_inds.ingroup_inds"))
@@ -275,8 +317,8 @@ def patch() -> list[str]:
     """Put the functions of pointmill into OpenPCDet; call it before models are built.
 
     Every module of ``pcdet`` that has one of the names gets pointmill's. ``iou3d_nms_utils`` and ``roiaware_pool3d_utils``, which cannot be imported without compiled operators, and the
-    evaluation of KITTI, which cannot without numba and a GPU, become this module then. Other compiled operators that are not installed, such as those of ``pointnet2``, become placeholders: ``pcdet.models`` can be imported, and models that
-    call them raise ``NotImplementedError``.
+    evaluation of KITTI, which cannot without numba and a GPU, become this module then. The modules of ``pointnet2`` get the names of :mod:`pointmill.compat.pointnet2_batch` and :mod:`pointmill.compat.pointnet2_stack`.
+    Other compiled operators that are not installed, such as ``bev_pool`` and the vector pooling of PV-RCNN++, become placeholders: ``pcdet.models`` can be imported, and models that call them raise ``NotImplementedError``.
 
     Returns
     -------
@@ -287,4 +329,9 @@ def patch() -> list[str]:
         _placeholders.add(_placeholders.Placeholders(_is_compiled, None, _placeholders.function))
     modules = ["pcdet.ops.iou3d_nms.iou3d_nms_utils", "pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils"]
     modules += [f"pcdet.datasets.kitti.kitti_object_eval_python.{name}" for name in ("rotate_iou", "eval")]
-    return replace(sys.modules[__name__], [name for name in __all__ if name != "patch"], ["pcdet"], modules)
+    modules += ["pcdet.ops.roipoint_pool3d.roipoint_pool3d_utils"]
+    done = replace(sys.modules[__name__], [name for name in __all__ if name != "patch"], ["pcdet"], modules)
+    for ours, path, names in _POINTNET2:
+        module = f"pcdet.ops.pointnet2.{path}"
+        done += replace(ours, ours.__all__, [module], [f"{module}.{name}" for name in names])
+    return done
