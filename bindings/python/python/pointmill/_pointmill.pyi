@@ -78,6 +78,7 @@ __all__ = [
     "__version__",
     "align_many",
     "bag_topics",
+    "ball_query",
     "clear_cache",
     "command",
     "densify",
@@ -89,11 +90,13 @@ __all__ = [
     "evaluate_detections",
     "find_inputs",
     "find_log_poses",
+    "furthest_point_sample",
     "grid_sample",
     "icp",
     "index_pairs",
     "info",
     "iou",
+    "knn",
     "log_stamp",
     "nms",
     "normals",
@@ -929,6 +932,11 @@ def align_many(sources: Sequence[_Array], targets: Sequence[_Array], guesses: Se
 
 def bag_topics(path: _Path) -> dict[str, tuple[str, int]]: ...
 
+@overload
+def ball_query(points: _Host, centres: _Array, radius: float = 1.0, most: SupportsIndex = 32, *, row_splits: Sequence[SupportsIndex] | _Array | None = None, centre_splits: Sequence[SupportsIndex] | _Array | None = None, min_radius: float = 0.0, pick: Literal["first", "nearest"] = "first", fill: Literal["first", "none"] = "first") -> tuple[_Numpy, _Numpy]: ...
+@overload
+def ball_query(points: _Given, centres: _Array, radius: float = 1.0, most: SupportsIndex = 32, *, row_splits: Sequence[SupportsIndex] | _Array | None = None, centre_splits: Sequence[SupportsIndex] | _Array | None = None, min_radius: float = 0.0, pick: Literal["first", "nearest"] = "first", fill: Literal["first", "none"] = "first") -> tuple[_Given, _Given]: ...
+
 def clear_cache() -> None: ...
 
 def command(arguments: Sequence[str]) -> int: ...
@@ -960,6 +968,11 @@ def find_inputs(inputs: Sequence[_Path]) -> list[tuple[str, str | None]]: ...
 def find_log_poses(sweeps: _Path) -> str | None: ...
 
 @overload
+def furthest_point_sample(points: _Host, number: SupportsIndex = 1024, *, features: _Array | None = None, row_splits: Sequence[SupportsIndex] | _Array | None = None, sample_splits: Sequence[SupportsIndex] | _Array | None = None, start: Literal["first", "nearest-to-mean"] = "first") -> _Numpy: ...
+@overload
+def furthest_point_sample(points: _Given, number: SupportsIndex = 1024, *, features: _Array | None = None, row_splits: Sequence[SupportsIndex] | _Array | None = None, sample_splits: Sequence[SupportsIndex] | _Array | None = None, start: Literal["first", "nearest-to-mean"] = "first") -> _Given: ...
+
+@overload
 def grid_sample(points: _Host, grid_size: float | _Numbers = 0.05, *, point_cloud_range: _Numbers | None = None, pick: Literal["first", "nearest", "nth", "random"] = "first", number: SupportsIndex = 0, seed: SupportsIndex = 0, capacity: SupportsIndex | None = None, padded: bool = False, row_splits: Sequence[SupportsIndex] | _Array | None = None) -> GridSampled[_Numpy]: ...
 @overload
 def grid_sample(points: _Given, grid_size: float | _Numbers = 0.05, *, point_cloud_range: _Numbers | None = None, pick: Literal["first", "nearest", "nth", "random"] = "first", number: SupportsIndex = 0, seed: SupportsIndex = 0, capacity: SupportsIndex | None = None, padded: bool = False, row_splits: Sequence[SupportsIndex] | _Array | None = None) -> GridSampled[_Given]: ...
@@ -980,6 +993,11 @@ def info(path: _Path) -> dict[str, Any]: ...
 def iou(a: _Host, b: _Array, *, kind: Literal["bev", "volume", "giou"] = "bev", aligned: bool = False, origin: _Origin = "bottom") -> _Numpy: ...
 @overload
 def iou(a: _Given, b: _Array, *, kind: Literal["bev", "volume", "giou"] = "bev", aligned: bool = False, origin: _Origin = "bottom") -> _Given: ...
+
+@overload
+def knn(points: _Host, queries: _Array, k: SupportsIndex = 3, *, row_splits: Sequence[SupportsIndex] | _Array | None = None, query_splits: Sequence[SupportsIndex] | _Array | None = None) -> tuple[_Numpy, _Numpy]: ...
+@overload
+def knn(points: _Given, queries: _Array, k: SupportsIndex = 3, *, row_splits: Sequence[SupportsIndex] | _Array | None = None, query_splits: Sequence[SupportsIndex] | _Array | None = None) -> tuple[_Given, _Given]: ...
 
 def log_stamp(sweep: _Path) -> float | None: ...
 
