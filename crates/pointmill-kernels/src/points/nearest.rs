@@ -83,6 +83,12 @@ impl<const R: usize> Best<R> {
                 self.keys[k]
             };
         }
+        self.find_worst();
+    }
+
+    /// Reads the last key that counts. All lanes call.
+    #[inline(always)]
+    fn find_worst(&mut self) {
         for r in 0..R {
             let last = shuffle_u64(self.keys[r], self.last % WARP);
             if r as u32 == self.last / WARP {
@@ -121,6 +127,12 @@ impl<const R: usize> Best<R> {
                 }
             }
         }
+        if ballot(self.keys[0] != LAST) == 0 {
+            // Nothing is there yet: all at once.
+            self.keys[0] = sorted(key);
+            self.find_worst();
+            return;
+        }
         let mut left = ballot(key < self.worst);
         while left != 0 {
             let from = left.trailing_zeros();
@@ -128,6 +140,23 @@ impl<const R: usize> Best<R> {
             self.insert(shuffle_u64(key, from));
         }
     }
+}
+
+/// The numbers of all lanes in order, by a bitonic sort. All lanes call.
+#[inline(always)]
+fn sorted(mut value: u64) -> u64 {
+    let mut width = 2;
+    while width <= WARP {
+        let mut distance = width / 2;
+        while distance > 0 {
+            let other = shuffle_u64(value, lane() ^ distance);
+            let takes_less = (lane() & distance == 0) == (lane() & width == 0);
+            value = if (other < value) == takes_less { other } else { value };
+            distance /= 2;
+        }
+        width *= 2;
+    }
+    value
 }
 
 /// Finds the best points of the query of this warp.
