@@ -110,6 +110,146 @@ static inline pointmill_status pointmill_downsample_run(pointmill_worker *worker
   return pointmill_worker_run(worker, inputs, sizeof inputs / sizeof *inputs);
 }
 
+enum pointmill_furthest_point_sample_start {
+  POINTMILL_FURTHEST_POINT_SAMPLE_START_FIRST = 0,
+  POINTMILL_FURTHEST_POINT_SAMPLE_START_NEAREST_TO_MEAN = 1,
+};
+
+// Parameters of furthest_point_sample; pointmill_furthest_point_sample_params_init() sets the defaults.
+typedef struct pointmill_furthest_point_sample_params {
+  // sizeof(pointmill_furthest_point_sample_params)
+  size_t struct_size;
+  // Points that are taken of each item. Where an item has fewer, its first finite point is repeated.
+  uint32_t number;
+  // The first of them: the first finite point, or the one nearest to the mean.
+  // An enum pointmill_furthest_point_sample_start.
+  uint32_t start;
+} pointmill_furthest_point_sample_params;
+
+static inline pointmill_status pointmill_furthest_point_sample_params_init(pointmill_furthest_point_sample_params *params) {
+  return pointmill_worker_defaults("furthest_point_sample", params, sizeof *params);
+}
+
+// A worker on the stream, to be destroyed by pointmill_worker_destroy(). NULL are the default parameters.
+static inline pointmill_status pointmill_furthest_point_sample_create(const pointmill_stream *stream,
+    const pointmill_furthest_point_sample_params *params, pointmill_worker **worker) {
+  return pointmill_worker_create("furthest_point_sample", stream, params, worker);
+}
+
+// points [N, C] (x, y, z first): x, y, z first, in metres; columns behind them are not read. A point
+// that is not finite is never found.
+// features [N, F]: Their squared differences are added to the squared distance. NULL is none.
+// row_splits [items + 1]: For a batch, where the points of each item start; those of different items
+// never meet. NULL is none.
+// Numbers of u64 on the host.
+// sample_splits [items + 1]: Where the samples of each item start, in place of number for each. NULL is
+// none.
+// Numbers of u64 on the host.
+// Arrays of the result: "rows" [samples] i32.
+static inline pointmill_status pointmill_furthest_point_sample_run(pointmill_worker *worker, const pointmill_array *points, const pointmill_array *features, const pointmill_array *row_splits, const pointmill_array *sample_splits) {
+  const pointmill_input inputs[] = {
+    {sizeof(pointmill_input), "points", points},
+    {sizeof(pointmill_input), "features", features},
+    {sizeof(pointmill_input), "row_splits", row_splits},
+    {sizeof(pointmill_input), "sample_splits", sample_splits},
+  };
+  return pointmill_worker_run(worker, inputs, sizeof inputs / sizeof *inputs);
+}
+
+enum pointmill_ball_query_pick {
+  POINTMILL_BALL_QUERY_PICK_FIRST = 0,
+  POINTMILL_BALL_QUERY_PICK_NEAREST = 1,
+};
+
+enum pointmill_ball_query_fill {
+  POINTMILL_BALL_QUERY_FILL_FIRST = 0,
+  POINTMILL_BALL_QUERY_FILL_NONE = 1,
+};
+
+// Parameters of ball_query; pointmill_ball_query_params_init() sets the defaults.
+typedef struct pointmill_ball_query_params {
+  // sizeof(pointmill_ball_query_params)
+  size_t struct_size;
+  // Points at this distance in metres and farther are outside.
+  float radius;
+  // Points that are nearer than this are outside, but not those at the centre itself.
+  float min_radius;
+  // Most points of a ball, 1 to 256.
+  uint32_t most;
+  // Which points are taken where a ball has more: the first in input order, or the nearest.
+  // An enum pointmill_ball_query_pick.
+  uint32_t pick;
+  // What stands behind them where it has fewer: the first of them, or -1. A ball without points has -1.
+  // An enum pointmill_ball_query_fill.
+  uint32_t fill;
+} pointmill_ball_query_params;
+
+static inline pointmill_status pointmill_ball_query_params_init(pointmill_ball_query_params *params) {
+  return pointmill_worker_defaults("ball_query", params, sizeof *params);
+}
+
+// A worker on the stream, to be destroyed by pointmill_worker_destroy(). NULL are the default parameters.
+static inline pointmill_status pointmill_ball_query_create(const pointmill_stream *stream,
+    const pointmill_ball_query_params *params, pointmill_worker **worker) {
+  return pointmill_worker_create("ball_query", stream, params, worker);
+}
+
+// points [N, C] (x, y, z first): x, y, z first, in metres; columns behind them are not read. A point
+// that is not finite is never found.
+// centres [M, C] (x, y, z first): Centres of balls.
+// row_splits [items + 1]: For a batch, where the points of each item start; those of different items
+// never meet. NULL is none.
+// Numbers of u64 on the host.
+// centre_splits [items + 1]: Where the centres of each item start. NULL is none.
+// Numbers of u64 on the host.
+// Arrays of the result: "rows" [centres, most] i32, "num_points" [centres] i32.
+static inline pointmill_status pointmill_ball_query_run(pointmill_worker *worker, const pointmill_array *points, const pointmill_array *centres, const pointmill_array *row_splits, const pointmill_array *centre_splits) {
+  const pointmill_input inputs[] = {
+    {sizeof(pointmill_input), "points", points},
+    {sizeof(pointmill_input), "centres", centres},
+    {sizeof(pointmill_input), "row_splits", row_splits},
+    {sizeof(pointmill_input), "centre_splits", centre_splits},
+  };
+  return pointmill_worker_run(worker, inputs, sizeof inputs / sizeof *inputs);
+}
+
+// Parameters of knn; pointmill_knn_params_init() sets the defaults.
+typedef struct pointmill_knn_params {
+  // sizeof(pointmill_knn_params)
+  size_t struct_size;
+  // Neighbours of each query, 1 to 256.
+  uint32_t k;
+} pointmill_knn_params;
+
+static inline pointmill_status pointmill_knn_params_init(pointmill_knn_params *params) {
+  return pointmill_worker_defaults("knn", params, sizeof *params);
+}
+
+// A worker on the stream, to be destroyed by pointmill_worker_destroy(). NULL are the default parameters.
+static inline pointmill_status pointmill_knn_create(const pointmill_stream *stream,
+    const pointmill_knn_params *params, pointmill_worker **worker) {
+  return pointmill_worker_create("knn", stream, params, worker);
+}
+
+// points [N, C] (x, y, z first): x, y, z first, in metres; columns behind them are not read. A point
+// that is not finite is never found.
+// queries [M, C] (x, y, z first): What is searched for.
+// row_splits [items + 1]: For a batch, where the points of each item start; those of different items
+// never meet. NULL is none.
+// Numbers of u64 on the host.
+// query_splits [items + 1]: Where the queries of each item start. NULL is none.
+// Numbers of u64 on the host.
+// Arrays of the result: "rows" [queries, k] i32, "squared_distances" [queries, k] f32.
+static inline pointmill_status pointmill_knn_run(pointmill_worker *worker, const pointmill_array *points, const pointmill_array *queries, const pointmill_array *row_splits, const pointmill_array *query_splits) {
+  const pointmill_input inputs[] = {
+    {sizeof(pointmill_input), "points", points},
+    {sizeof(pointmill_input), "queries", queries},
+    {sizeof(pointmill_input), "row_splits", row_splits},
+    {sizeof(pointmill_input), "query_splits", query_splits},
+  };
+  return pointmill_worker_run(worker, inputs, sizeof inputs / sizeof *inputs);
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -86,6 +86,15 @@ fn arrays_are_there_after_a_call_that_succeeded() {
     walk!(h: pointmill_worker, |h| pointmill_worker_create(c"downsample".as_ptr(), s(), null(), Some(h)), c"row_splits",
         |h, good| run_worker(h, &[(c"points", given(good, &points))]),
         pointmill_worker_array, pointmill_worker_destroy);
+    walk!(h: pointmill_worker, |h| pointmill_worker_create(c"furthest_point_sample".as_ptr(), s(), null(), Some(h)), c"rows",
+        |h, good| run_worker(h, &[(c"points", given(good, &points))]),
+        pointmill_worker_array, pointmill_worker_destroy);
+    walk!(h: pointmill_worker, |h| pointmill_worker_create(c"ball_query".as_ptr(), s(), null(), Some(h)), c"num_points",
+        |h, good| run_worker(h, &[(c"points", given(good, &points)), (c"centres", &raw const points)]),
+        pointmill_worker_array, pointmill_worker_destroy);
+    walk!(h: pointmill_worker, |h| pointmill_worker_create(c"knn".as_ptr(), s(), null(), Some(h)), c"squared_distances",
+        |h, good| run_worker(h, &[(c"points", given(good, &points)), (c"queries", &raw const points)]),
+        pointmill_worker_array, pointmill_worker_destroy);
     walk!(h: pointmill_roi_pooler, |h| pointmill_roi_pooler_create(s(), null(), Some(h)), c"pooled",
         |h, good| pointmill_roi_pooler_run(own(h), given(good, &boxes), &raw const points, &raw const points),
         pointmill_roi_pooler_array, pointmill_roi_pooler_destroy);

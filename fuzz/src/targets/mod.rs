@@ -6,6 +6,7 @@ mod op_boxes;
 mod op_downsample;
 mod op_icp;
 mod op_ndt;
+mod op_points;
 mod op_register;
 mod op_roi_pool;
 mod op_scatter;
@@ -25,6 +26,7 @@ pub use op_boxes::run as op_boxes;
 pub use op_downsample::run as op_downsample;
 pub use op_icp::run as op_icp;
 pub use op_ndt::run as op_ndt;
+pub use op_points::run as op_points;
 pub use op_register::run as op_register;
 pub use op_roi_pool::run as op_roi_pool;
 pub use op_scatter::run as op_scatter;
@@ -67,6 +69,7 @@ pub const ALL: &[(&str, Target)] = &[
     ("op_downsample", op_downsample),
     ("op_icp", op_icp),
     ("op_ndt", op_ndt),
+    ("op_points", op_points),
     ("op_register", op_register),
     ("op_roi_pool", op_roi_pool),
     ("op_scatter", op_scatter),

@@ -11,6 +11,7 @@ use params::{params_at, write_defaults};
 use pointmill::boxes::Suppressor;
 use pointmill::downsample::Downsampler;
 use pointmill::interop::DeviceArrays;
+use pointmill::points::{BallQuery, FurthestSampler, Knn};
 use pointmill::worker::{InputKind, Inputs, Worker};
 use pointmill::{Argument, Dtype, Stream};
 use std::ffi::{c_char, c_void};
@@ -53,8 +54,12 @@ macro_rules! of_operator {
         match text($name, "operator")? {
             Suppressor::NAME => $function::<Suppressor>($($argument),*),
             Downsampler::NAME => $function::<Downsampler>($($argument),*),
+            FurthestSampler::NAME => $function::<FurthestSampler>($($argument),*),
+            BallQuery::NAME => $function::<BallQuery>($($argument),*),
+            Knn::NAME => $function::<Knn>($($argument),*),
             other => {
-                let known = [Suppressor::NAME, Downsampler::NAME].join(", ");
+                let points = [FurthestSampler::NAME, BallQuery::NAME, Knn::NAME];
+                let known = [&[Suppressor::NAME, Downsampler::NAME][..], &points].concat().join(", ");
                 Err(Fault::new("operator", known, other))
             }
         }

@@ -121,6 +121,9 @@ fn the_header_is_that_of_the_lists() {
             .to_owned();
     operator::<Suppressor>(&mut text, &arrays::<Suppressor>());
     operator::<Downsampler>(&mut text, &arrays::<Downsampler>());
+    operator::<FurthestSampler>(&mut text, &arrays::<FurthestSampler>());
+    operator::<BallQuery>(&mut text, &arrays::<BallQuery>());
+    operator::<Knn>(&mut text, &arrays::<Knn>());
     text += "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/pointmill_workers.h");
     if std::env::var_os("POINTMILL_WRITE_DOCS").is_some() {
