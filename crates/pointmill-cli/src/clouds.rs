@@ -1,13 +1,14 @@
 //! Clouds in, clouds out: flags and files of `convert`, `crop`, `downsample` and `merge`.
 
 use crate::batch::prelude::*;
+use crate::changes::{ChangeArgs, Changes};
 use crate::flags::{FrameArgs, ReadArgs};
 use crate::outputs::{has_extension, is_folder};
 use crate::see::{See, SeeArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
-use pointmill_io::{Format, IoError, Joined, NamedPoints, Scan, Warning, WriteOptions, escape, write};
+use pointmill_io::{Detail, Format, IoError, Joined, NamedPoints, Scan, Warning, WriteOptions, escape, write};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,8 @@ pub(crate) struct CloudArgs {
     pub(crate) see: SeeArgs,
     #[command(flatten)]
     columns: ColumnArgs,
+    #[command(flatten)]
+    changes: ChangeArgs,
     #[command(flatten)]
     frames: FrameArgs,
     #[command(flatten)]
@@ -62,6 +65,7 @@ pub(crate) struct Clouds {
     pub(crate) extension: String,
     outputs: Outputs,
     all_columns: bool,
+    pub(crate) changes: Changes,
     /// The picture.
     pub(crate) see: Option<See>,
 }
@@ -181,15 +185,23 @@ impl CloudArgs {
             }
         };
         let see = Some(self.see.plan(&sources)?);
-        let clouds = Clouds { see, ..Clouds::new(inputs, to, outputs, (out, self.columns))? };
-        let decides = format!("{decides} {to} {} {:?}", self.columns.all_columns, clouds.inputs.options());
+        let changes = self.changes.changes()?;
+        let decide = changes.decide();
+        let clouds = Clouds { see, ..Clouds::new(inputs, to, outputs, (out, self.columns), changes)? };
+        let decides = format!("{decides} {to} {} {decide} {:?}", self.columns.all_columns, clouds.inputs.options());
         let resume_log = ResumeLog::of(&[&clouds.outputs], &decides, resume)?;
         Ok(Plan { sources, clouds, resume_log })
     }
 }
 
 impl Clouds {
-    fn new(inputs: Inputs, to: &str, outputs: Outputs, (out, columns): (&Path, ColumnArgs)) -> Result<Self, Failure> {
+    fn new(
+        inputs: Inputs,
+        to: &str,
+        outputs: Outputs,
+        (out, columns): (&Path, ColumnArgs),
+        changes: Changes,
+    ) -> Result<Self, Failure> {
         if columns.all_columns && to != "bin" {
             let message = "--all-columns: can be used with .bin only; other formats have all columns";
             return Err(Failure::Usage(message.into()));
@@ -200,7 +212,7 @@ impl Clouds {
             tell_origin(&inputs);
         }
         let all_columns = columns.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
-        Ok(Self { inputs, to, extension, outputs, all_columns, see: None })
+        Ok(Self { inputs, to, extension, outputs, all_columns, changes, see: None })
     }
 
     pub(crate) fn begin(&self) -> Begin {
@@ -208,15 +220,27 @@ impl Clouds {
     }
 
     /// One file of all inputs. Its name ends in a format that is written.
-    pub(crate) fn of_one(inputs: Inputs, sources: &[Source], out: &Path, columns: ColumnArgs) -> Result<Self, Failure> {
+    pub(crate) fn of_one(
+        inputs: Inputs,
+        sources: &[Source],
+        out: &Path,
+        columns: ColumnArgs,
+        changes: Changes,
+    ) -> Result<Self, Failure> {
         let files: Vec<_> = sources.iter().filter_map(Source::path).collect();
         let to = plan_file("--out", out, &extensions(), &files)?;
-        Self::new(inputs, to, Outputs::one(Some(out)), (out, columns))
+        Self::new(inputs, to, Outputs::one(Some(out)), (out, columns), changes)
     }
 
     /// A folder of tiles of all inputs.
-    pub(crate) fn of_tiles(inputs: Inputs, columns: ColumnArgs) -> Result<Self, Failure> {
-        Self::new(inputs, "pcd", Outputs::one(None), (Path::new("tile.pcd"), columns))
+    pub(crate) fn of_tiles(inputs: Inputs, columns: ColumnArgs, changes: Changes) -> Result<Self, Failure> {
+        Self::new(inputs, "pcd", Outputs::one(None), (Path::new("tile.pcd"), columns), changes)
+    }
+
+    /// Reads an input, with the changes that were asked for, and the milliseconds that it took.
+    pub(crate) fn read(&self, source: &Source) -> Result<(Scan, f64), IoError> {
+        let (scan, ms) = self.inputs.read(source)?;
+        Ok((self.changes.apply(scan, &source.name(), self.to)?, ms))
     }
 
     /// Writes one file of all inputs, part by part where the format can be.
@@ -261,7 +285,13 @@ impl Clouds {
 /// Of a file that is not written the cloud is at fault, not the arguments.
 fn at_fault(e: IoError) -> InputError {
     match e {
-        IoError::InvalidArgument(_) => InputError::from(e),
+        IoError::InvalidArgument(at) => {
+            let name = at.field.strip_prefix('`').and_then(|field| field.split_once('`')).map_or("", |(name, _)| name);
+            let flag = format!("with --scale-column {name}=FACTOR");
+            let wanted =
+                at.wanted.replace("scale or round the column first", &format!("scale or round the column {flag}"));
+            InputError::from(IoError::InvalidArgument(Box::new(Detail { wanted, ..*at })))
+        }
         e => Failure::from(e).into(),
     }
 }

@@ -1,6 +1,7 @@
 //! A cloud as it came from a file: points, names and types of the columns, and what is odd about
 //! them.
 
+mod scale;
 mod select;
 
 use crate::directions::Directions;
@@ -234,6 +235,14 @@ impl Scan {
     /// What a LAS file says of all its points; `None` of other files.
     pub fn survey(&self) -> Option<&Survey> {
         self.survey.as_deref()
+    }
+
+    /// The same points in another coordinate reference system, whatever theirs was: nothing is
+    /// transformed. See [`Survey::of_epsg`] and [`Survey::of_wkt`].
+    #[must_use]
+    pub fn with_crs(mut self, crs: &Survey) -> Self {
+        self.survey = Some(self.survey.as_deref().unwrap_or(&Survey::default()).with_system_of(crs).into());
+        self
     }
 
     /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].
