@@ -69,6 +69,10 @@ fn system(text: &str) -> Result<Survey, String> {
 }
 
 impl Changes {
+    pub(crate) fn has_crs(&self) -> bool {
+        self.crs.is_some()
+    }
+
     /// What they are, for a run that is resumed.
     pub(crate) fn decide(&self) -> String {
         let crs = self.crs.as_ref().map(Survey::to_text);

@@ -8,8 +8,11 @@ use crate::see::{See, SeeArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
-use pointmill_io::{Detail, Format, IoError, Joined, NamedPoints, Scan, Warning, WriteOptions, escape, write};
+use pointmill_io::{
+    Detail, Format, IoError, Joined, NamedPoints, Scan, Survey, Warning, WriteOptions, escape, prj_of, write,
+};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Which clouds are read, and where each is written.
@@ -188,6 +191,7 @@ impl CloudArgs {
         let changes = self.changes.changes()?;
         let decide = changes.decide();
         let clouds = Clouds { see, ..Clouds::new(inputs, to, outputs, (out, self.columns), changes)? };
+        clouds.spare_prj(sources.len(), &sources)?;
         let decides = format!("{decides} {to} {} {decide} {:?}", self.columns.all_columns, clouds.inputs.options());
         let resume_log = ResumeLog::of(&[&clouds.outputs], &decides, resume)?;
         Ok(Plan { sources, clouds, resume_log })
@@ -229,7 +233,8 @@ impl Clouds {
     ) -> Result<Self, Failure> {
         let files: Vec<_> = sources.iter().filter_map(Source::path).collect();
         let to = plan_file("--out", out, &extensions(), &files)?;
-        Self::new(inputs, to, Outputs::one(Some(out)), (out, columns), changes)
+        let clouds = Self::new(inputs, to, Outputs::one(Some(out)), (out, columns), changes)?;
+        clouds.spare_prj(1, sources).map(|()| clouds)
     }
 
     /// A folder of tiles of all inputs.
@@ -252,8 +257,34 @@ impl Clouds {
         interrupt::check()?;
         let to = self.outputs.place(0).expect("one file of all inputs");
         let ((), ms) = timed(|| undivided(|| joined.write(to, self.to))).map_err(at_fault)?;
+        self.tell_prj(to.path, joined.survey());
         let columns = joined.fields().iter().map(|field| field.name.clone()).collect();
         Ok(Written { columns, left_out: vec![], warnings: vec![], ms, out: shown(to.path) })
+    }
+
+    /// Warns of a `.prj` that readers take for the system of a file that has none.
+    fn tell_prj(&self, path: &Path, survey: Option<&Survey>) {
+        let Some(prj) = prj_of(path, self.to).filter(|prj| survey.and_then(Survey::wkt).is_none() && prj.exists())
+        else {
+            return;
+        };
+        let (prj, path) = (shown(&prj), shown(path));
+        stderr::warning(format_args!(
+            "{prj} was there before and is not of {path}, but readers take it for its system"
+        ));
+    }
+
+    /// Refuses `--crs` where it would replace the `.prj` of an input.
+    fn spare_prj(&self, files: usize, sources: &[Source]) -> Result<(), Failure> {
+        let of = |path: &Path| prj_of(path, self.to).and_then(|prj| prj.canonicalize().ok());
+        let read: HashSet<_> = sources.iter().filter_map(Source::path).map(|path| path.with_extension("prj")).collect();
+        let read: HashSet<_> = read.iter().flat_map(|prj| prj.canonicalize()).collect();
+        let written = (0..files).filter_map(|i| of(self.outputs.place(i)?.path));
+        let lost = if self.changes.has_crs() { written.into_iter().find(|prj| read.contains(prj)) } else { None };
+        lost.map_or(Ok(()), |prj| {
+            let prj = shown(&prj);
+            Err(Failure::Usage(format!("--crs: {prj} is also that of an input; choose another name for --out")))
+        })
     }
 
     /// Writes what was made of the scan of input `index` to its file.
@@ -277,6 +308,7 @@ impl Clouds {
             left_out = vec![];
         }
         let ((), ms) = timed(|| undivided(|| write(to, points, &options))).map_err(at_fault)?;
+        self.tell_prj(to.path, cloud.survey());
         self.see.as_ref().map_or(Ok(()), |see| see.draw(&shown(to.path), cloud))?;
         Ok(Written { columns, left_out, warnings, ms, out: shown(to.path) })
     }

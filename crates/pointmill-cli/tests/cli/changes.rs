@@ -10,7 +10,11 @@ const UTM: &str = r#"PROJCS["WGS 84 / UTM zone 32N",GEOGCS["WGS 84",UNIT["degree
 /// A folder with a cloud of intensities of 0 to 1 and a system.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.csv"), "x,y,z,intensity\n691000,5335000,500,0.5\n691001,5335001,501,1\n").unwrap();
+    fs::write(
+        folder.path().join("a.csv"),
+        "x,y,z,intensity\n691000.12,5335000.12,500.1,0.5\n691001.12,5335001.12,501.1,1\n",
+    )
+    .unwrap();
     fs::write(folder.path().join("utm.prj"), format!("{UTM}\n")).unwrap();
     folder
 }
@@ -72,4 +76,40 @@ fn systems_are_given_by_code_or_file() {
     assert!(told.err.contains(wanted) && !at.join("no.las").exists(), "{}", told.err);
     run(at, "merge text.las other.las --crs EPSG:2992 --out both.las").expect(0);
     assert_eq!((&crs("both.las")["epsg"], scan(at, "both.las").cloud.len()), (&2992.into(), 4));
+}
+
+#[test]
+fn systems_go_by_prj_files_there_and_back() {
+    let folder = folder();
+    let at = folder.path();
+    let is = |name: &str| fs::read_to_string(at.join(name)).unwrap_or_default();
+    run(at, "convert a.csv --scale-column intensity=65535 --crs utm.prj --out a.las").expect(0);
+    for (i, command) in ["convert", "crop --min-range 0", "downsample --keep first", "merge"].into_iter().enumerate() {
+        run(at, &format!("{command} a.las --out {i}.ply")).expect(0);
+        assert_eq!(is(&format!("{i}.prj")), format!("{UTM}\n"), "{command}");
+        run(at, &format!("{command} {i}.ply --out {i}.las")).expect(0);
+        let (first, back) = (scan(at, "a.las"), scan(at, &format!("{i}.las")));
+        assert_eq!(
+            (first.crs(), first.survey().unwrap().wkt()),
+            (back.crs(), back.survey().unwrap().wkt()),
+            "{command}"
+        );
+        assert_eq!((first.xyz(), first.cloud.data()), (back.xyz(), back.cloud.data()), "{command}");
+    }
+    run(at, "convert 0.ply 1.ply --to xyz --out many/").expect(0);
+    assert_eq!((is("many/0.prj"), is("many/1.prj")), (is("0.prj"), is("1.prj")));
+    // Systems of PLY are compared, too.
+    run(at, "convert 0.ply --crs EPSG:2992 --out 9.las").expect(0);
+    assert!(run(at, "merge 0.ply 9.las --out no.las").expect(2).err.contains("--crs gives all inputs one"));
+    // That of an input stays, and one of another cloud is told.
+    fs::write(at.join("other.prj"), "LOCAL_CS[\"pit\",UNIT[\"metre\",1]]").unwrap();
+    for command in ["convert", "merge"] {
+        let told = run(at, &format!("{command} 0.ply --crs other.prj --out 0.xyz")).expect(2);
+        assert!(told.err.contains("--crs: ") && told.err.contains("0.prj is also that of an input"), "{}", told.err);
+    }
+    run(at, "convert 0.ply --out 0.xyz").expect(0);
+    assert_eq!(is("0.prj"), format!("{UTM}\n"));
+    let told = run(at, "convert 9.las --out other.ply").expect(0);
+    assert!(told.err.contains("other.prj was there before and is not of other.ply"), "{}", told.err);
+    assert!(told.err.contains("EPSG:2992 (of GeoTIFF keys; a .prj has WKT)") && is("other.prj").contains("pit"));
 }
