@@ -226,13 +226,13 @@ impl Scan {
         self.fields.iter().position(|field| NAMES.iter().any(|name| field.name.eq_ignore_ascii_case(name)))
     }
 
-    /// The coordinate reference system of a LAS file whose records before the points have one: its
-    /// name in WKT, or the EPSG code of its `GeoTIFF` keys, as `EPSG:32632`.
+    /// The coordinate reference system, of the records of a LAS file or of the `.prj` beside PLY and
+    /// text: its name in WKT, or the EPSG code of its `GeoTIFF` keys, as `EPSG:32632`.
     pub fn crs(&self) -> Option<String> {
         self.survey.as_ref()?.crs_name()
     }
 
-    /// What a LAS file says of all its points; `None` of other files.
+    /// What a LAS file says of all its points, or a `.prj` of those of another file.
     pub fn survey(&self) -> Option<&Survey> {
         self.survey.as_deref()
     }
