@@ -320,6 +320,12 @@ pages() {
     if chromium_here; then timeout 600 python3 crates/pointmill-cli/tests/browser.py "$1"; fi
 }
 
+# las_whole COMMAND
+las_whole() {
+    step "laspy finds all of LAS files in what is written of them"
+    "$readers/bin/python" crates/pointmill-cli/tests/las_whole.py "$1"
+}
+
 # The header is compared where the library has changed: the tool that makes it takes a minute to build.
 c_library() {
     step "C and C++ library, gcc"

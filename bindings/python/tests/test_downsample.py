@@ -82,7 +82,9 @@ def test_scans_keep_names_classes_times_and_system(tmp_path):
     assert back.crs == scan.crs and back.names == scan.names
     assert survey.read_bytes()[131:179] == again.read_bytes()[131:179], "scale and offset"
     with pytest.warns(UserWarning, match="the coordinate reference system UTM 32N"):
-        pointmill.write(tmp_path / "a.ply", scan)
+        pointmill.write(tmp_path / "a.pcd", scan)
+    pointmill.write(tmp_path / "a.ply", scan)
+    assert (tmp_path / "a.prj").read_text().startswith("PROJCS[") and pointmill.read(tmp_path / "a.ply").crs == "UTM 32N"
     for keep in ["mean", "first"]:
         thin = pointmill.downsample(scan, 5.0, keep=keep)
         assert (thin.names, thin.crs, thin.origin, thin.format) == (scan.names, scan.crs, scan.origin, scan.format)

@@ -1,14 +1,18 @@
 //! Clouds in, clouds out: flags and files of `convert`, `crop`, `downsample` and `merge`.
 
 use crate::batch::prelude::*;
+use crate::changes::{ChangeArgs, Changes};
 use crate::flags::{FrameArgs, ReadArgs};
 use crate::outputs::{has_extension, is_folder};
 use crate::see::{See, SeeArgs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill::{Error, Points};
-use pointmill_io::{Format, IoError, Joined, NamedPoints, Scan, Warning, WriteOptions, escape, write};
+use pointmill_io::{
+    Detail, Format, IoError, Joined, NamedPoints, Scan, Survey, Warning, WriteOptions, escape, prj_of, write,
+};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Which clouds are read, and where each is written.
@@ -31,6 +35,8 @@ pub(crate) struct CloudArgs {
     pub(crate) see: SeeArgs,
     #[command(flatten)]
     columns: ColumnArgs,
+    #[command(flatten)]
+    changes: ChangeArgs,
     #[command(flatten)]
     frames: FrameArgs,
     #[command(flatten)]
@@ -62,6 +68,7 @@ pub(crate) struct Clouds {
     pub(crate) extension: String,
     outputs: Outputs,
     all_columns: bool,
+    pub(crate) changes: Changes,
     /// The picture.
     pub(crate) see: Option<See>,
 }
@@ -181,15 +188,24 @@ impl CloudArgs {
             }
         };
         let see = Some(self.see.plan(&sources)?);
-        let clouds = Clouds { see, ..Clouds::new(inputs, to, outputs, (out, self.columns))? };
-        let decides = format!("{decides} {to} {} {:?}", self.columns.all_columns, clouds.inputs.options());
+        let changes = self.changes.changes()?;
+        let decide = changes.decide();
+        let clouds = Clouds { see, ..Clouds::new(inputs, to, outputs, (out, self.columns), changes)? };
+        clouds.spare_prj(sources.len(), &sources)?;
+        let decides = format!("{decides} {to} {} {decide} {:?}", self.columns.all_columns, clouds.inputs.options());
         let resume_log = ResumeLog::of(&[&clouds.outputs], &decides, resume)?;
         Ok(Plan { sources, clouds, resume_log })
     }
 }
 
 impl Clouds {
-    fn new(inputs: Inputs, to: &str, outputs: Outputs, (out, columns): (&Path, ColumnArgs)) -> Result<Self, Failure> {
+    fn new(
+        inputs: Inputs,
+        to: &str,
+        outputs: Outputs,
+        (out, columns): (&Path, ColumnArgs),
+        changes: Changes,
+    ) -> Result<Self, Failure> {
         if columns.all_columns && to != "bin" {
             let message = "--all-columns: can be used with .bin only; other formats have all columns";
             return Err(Failure::Usage(message.into()));
@@ -200,7 +216,7 @@ impl Clouds {
             tell_origin(&inputs);
         }
         let all_columns = columns.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
-        Ok(Self { inputs, to, extension, outputs, all_columns, see: None })
+        Ok(Self { inputs, to, extension, outputs, all_columns, changes, see: None })
     }
 
     pub(crate) fn begin(&self) -> Begin {
@@ -208,15 +224,28 @@ impl Clouds {
     }
 
     /// One file of all inputs. Its name ends in a format that is written.
-    pub(crate) fn of_one(inputs: Inputs, sources: &[Source], out: &Path, columns: ColumnArgs) -> Result<Self, Failure> {
+    pub(crate) fn of_one(
+        inputs: Inputs,
+        sources: &[Source],
+        out: &Path,
+        columns: ColumnArgs,
+        changes: Changes,
+    ) -> Result<Self, Failure> {
         let files: Vec<_> = sources.iter().filter_map(Source::path).collect();
         let to = plan_file("--out", out, &extensions(), &files)?;
-        Self::new(inputs, to, Outputs::one(Some(out)), (out, columns))
+        let clouds = Self::new(inputs, to, Outputs::one(Some(out)), (out, columns), changes)?;
+        clouds.spare_prj(1, sources).map(|()| clouds)
     }
 
     /// A folder of tiles of all inputs.
-    pub(crate) fn of_tiles(inputs: Inputs, columns: ColumnArgs) -> Result<Self, Failure> {
-        Self::new(inputs, "pcd", Outputs::one(None), (Path::new("tile.pcd"), columns))
+    pub(crate) fn of_tiles(inputs: Inputs, columns: ColumnArgs, changes: Changes) -> Result<Self, Failure> {
+        Self::new(inputs, "pcd", Outputs::one(None), (Path::new("tile.pcd"), columns), changes)
+    }
+
+    /// Reads an input, with the changes that were asked for, and the milliseconds that it took.
+    pub(crate) fn read(&self, source: &Source) -> Result<(Scan, f64), IoError> {
+        let (scan, ms) = self.inputs.read(source)?;
+        Ok((self.changes.apply(scan, &source.name(), self.to)?, ms))
     }
 
     /// Writes one file of all inputs, part by part where the format can be.
@@ -228,8 +257,34 @@ impl Clouds {
         interrupt::check()?;
         let to = self.outputs.place(0).expect("one file of all inputs");
         let ((), ms) = timed(|| undivided(|| joined.write(to, self.to))).map_err(at_fault)?;
+        self.tell_prj(to.path, joined.survey());
         let columns = joined.fields().iter().map(|field| field.name.clone()).collect();
         Ok(Written { columns, left_out: vec![], warnings: vec![], ms, out: shown(to.path) })
+    }
+
+    /// Warns of a `.prj` that readers take for the system of a file that has none.
+    fn tell_prj(&self, path: &Path, survey: Option<&Survey>) {
+        let Some(prj) = prj_of(path, self.to).filter(|prj| survey.and_then(Survey::wkt).is_none() && prj.exists())
+        else {
+            return;
+        };
+        let (prj, path) = (shown(&prj), shown(path));
+        stderr::warning(format_args!(
+            "{prj} was there before and is not of {path}, but readers take it for its system"
+        ));
+    }
+
+    /// Refuses `--crs` where it would replace the `.prj` of an input.
+    fn spare_prj(&self, files: usize, sources: &[Source]) -> Result<(), Failure> {
+        let of = |path: &Path| prj_of(path, self.to).and_then(|prj| prj.canonicalize().ok());
+        let read: HashSet<_> = sources.iter().filter_map(Source::path).map(|path| path.with_extension("prj")).collect();
+        let read: HashSet<_> = read.iter().flat_map(|prj| prj.canonicalize()).collect();
+        let written = (0..files).filter_map(|i| of(self.outputs.place(i)?.path));
+        let lost = if self.changes.has_crs() { written.into_iter().find(|prj| read.contains(prj)) } else { None };
+        lost.map_or(Ok(()), |prj| {
+            let prj = shown(&prj);
+            Err(Failure::Usage(format!("--crs: {prj} is also that of an input; choose another name for --out")))
+        })
     }
 
     /// Writes what was made of the scan of input `index` to its file.
@@ -253,6 +308,7 @@ impl Clouds {
             left_out = vec![];
         }
         let ((), ms) = timed(|| undivided(|| write(to, points, &options))).map_err(at_fault)?;
+        self.tell_prj(to.path, cloud.survey());
         self.see.as_ref().map_or(Ok(()), |see| see.draw(&shown(to.path), cloud))?;
         Ok(Written { columns, left_out, warnings, ms, out: shown(to.path) })
     }
@@ -261,7 +317,13 @@ impl Clouds {
 /// Of a file that is not written the cloud is at fault, not the arguments.
 fn at_fault(e: IoError) -> InputError {
     match e {
-        IoError::InvalidArgument(_) => InputError::from(e),
+        IoError::InvalidArgument(at) => {
+            let name = at.field.strip_prefix('`').and_then(|field| field.split_once('`')).map_or("", |(name, _)| name);
+            let flag = format!("with --scale-column {name}=FACTOR");
+            let wanted =
+                at.wanted.replace("scale or round the column first", &format!("scale or round the column {flag}"));
+            InputError::from(IoError::InvalidArgument(Box::new(Detail { wanted, ..*at })))
+        }
         e => Failure::from(e).into(),
     }
 }

@@ -74,7 +74,7 @@ impl Command for Convert {
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
-        let (scan, read_ms) = self.clouds.inputs.read(source)?;
+        let (scan, read_ms) = self.clouds.read(source)?;
         let written = self.clouds.write(index, &scan, &scan)?;
         let (columns, left_out) = (written.columns, written.left_out);
         let of = Row { format: scan.format.as_str(), points: scan.cloud.len(), columns, left_out };

@@ -121,7 +121,7 @@ impl Command for Crop {
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, InputError> {
-        let (scan, read_ms) = self.clouds.inputs.read(source)?;
+        let (scan, read_ms) = self.clouds.read(source)?;
         let refused = |e| InputError::from(InputIssue::new("OutOfMemory", &source.name(), e));
         let left = scan.crop(&self.region, self.zero).map_err(refused)?;
         let written = self.clouds.write(index, &left, &scan)?;

@@ -102,7 +102,7 @@ impl Command for Downsample<'_> {
         index: usize,
         source: &Source,
     ) -> Result<Frame<Row>, InputError> {
-        let (scan, read_ms) = self.clouds.inputs.read(source)?;
+        let (scan, read_ms) = self.clouds.read(source)?;
         let name = source.name();
         let blame = |e| InputError::blame("ShapeMismatch", e, &name);
         let make = |device: &Device| Downsampler::new(&device.stream()?, &self.params);

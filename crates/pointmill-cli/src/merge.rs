@@ -1,6 +1,7 @@
 //! `pointmill merge`: the points of several clouds in one file.
 
 use crate::batch::prelude::*;
+use crate::changes::ChangeArgs;
 use crate::clouds::{Clouds, ColumnArgs, Columns};
 use crate::flags::{BatchArgs, FrameArgs, ReadArgs, SensorArgs, names};
 use crate::outputs::require_folder_of;
@@ -52,6 +53,8 @@ pub(crate) struct MergeArgs {
     tiles: Option<u32>,
     #[command(flatten)]
     columns: ColumnArgs,
+    #[command(flatten)]
+    changes: ChangeArgs,
     #[command(flatten)]
     frames: FrameArgs,
     #[command(flatten)]
@@ -106,12 +109,13 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
     let sensor = args.sensor.pose(&sources)?;
     let poses = poses.map(|poses| poses.with_sensor_pose(sensor));
     let out = args.out.as_path();
+    let changes = args.changes.changes()?;
     let clouds = match args.tiles {
-        None => Clouds::of_one(inputs, &sources, out, args.columns)?,
+        None => Clouds::of_one(inputs, &sources, out, args.columns, changes)?,
         Some(_) => {
             require_empty(out).map_err(|e| Failure::Usage(format!("--out: {e}")))?;
             require_folder_of(out)?;
-            Clouds::of_tiles(inputs, args.columns)?
+            Clouds::of_tiles(inputs, args.columns, changes)?
         }
     };
     let origin = Some(clouds.inputs.origin());
@@ -165,6 +169,7 @@ impl Command for Merge {
                 (scan, warnings)
             }
         };
+        let scan = self.clouds.changes.apply(scan, &source.name(), self.clouds.to)?;
         let notes = Notes::of(&warnings);
         let of = Row { format, points: scan.cloud.len(), scan: Some(scan) };
         Ok(Frame::read(index, source.name(), read_ms, notes, of))
@@ -185,6 +190,9 @@ impl Command for Merge {
         pushed.map_err(|e| match e {
             IoError::InvalidArgument(at) if at.field == "columns" => {
                 Failure::Usage(format!("{at}; --common-columns keeps those that all inputs have"))
+            }
+            IoError::InvalidArgument(at) if at.field == "coordinate reference system" => {
+                Failure::Usage(format!("{at}; --crs gives all inputs one"))
             }
             e => e.into(),
         })

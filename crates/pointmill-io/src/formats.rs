@@ -91,6 +91,12 @@ impl Format {
         matches!(self.codec().writer, Some(F64(_)))
     }
 
+    /// Whether a coordinate reference system of files of the format stands in `NAME.prj` beside them,
+    /// in WKT: that of text and of PLY, which programs of geography read.
+    pub const fn has_prj(self) -> bool {
+        matches!(self, Self::Ply | Self::Csv | Self::Xyz)
+    }
+
     /// The formats in which clouds are written.
     pub fn written() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|format| format.is_written())

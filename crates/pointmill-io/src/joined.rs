@@ -10,6 +10,7 @@ use crate::memory::refused;
 use crate::merge::{append, arranged, into_rows, keep, merge, prepare};
 use crate::named_points::NamedPoints;
 use crate::parts::{Parts, Take};
+use crate::prj::write_prj;
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::survey::Survey;
@@ -170,6 +171,11 @@ impl Joined {
         self.points
     }
 
+    /// What holds for all points.
+    pub fn survey(&self) -> Option<&Survey> {
+        self.all.as_ref()?.survey.as_deref()
+    }
+
     /// The columns of the file, in order.
     pub fn fields(&self) -> &[Field] {
         self.all.as_ref().map_or(&[], |all| &all.fields)
@@ -184,11 +190,12 @@ impl Joined {
             bail!((Path::new("merge")), InvalidArgument, "inputs", "1 or more", "none");
         }
         match format {
-            Format::Ply => ply::write_parts(&to, self),
-            Format::Pcd => pcd::write_parts(&to, self),
-            Format::Las => las::write_parts(Place::of(&to), self),
+            Format::Ply => ply::write_parts(&to, self)?,
+            Format::Pcd => pcd::write_parts(&to, self)?,
+            Format::Las => las::write_parts(Place::of(&to), self)?,
             other => bail!((to.path()), UnsupportedFormat, "format", "ply, pcd or las", other),
         }
+        write_prj(Place::of(&to), format, self.survey())
     }
 
     /// Whether a format is written part by part.
@@ -222,7 +229,7 @@ impl Parts for Joined {
     }
 
     fn survey(&self) -> Option<&Survey> {
-        self.all.as_ref()?.survey.as_deref()
+        Self::survey(self)
     }
 
     fn remark(&self) -> Option<String> {

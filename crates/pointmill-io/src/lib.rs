@@ -66,6 +66,7 @@ mod plain_text;
 mod ply;
 mod polygon;
 mod poses;
+mod prj;
 mod read;
 mod records;
 mod region;
@@ -111,6 +112,7 @@ pub use poses::{
     PoseFormat, PoseOptions, PoseWarning, Poses, decimal_seconds, find_poses, pose_bytes, read_poses,
     stamped_pose_bytes, write_poses, write_stamped_poses,
 };
+pub use prj::prj_of;
 pub use read::{ReadOptions, read, read_from};
 pub use region::Region;
 pub use scan::Scan;

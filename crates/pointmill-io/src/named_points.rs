@@ -51,7 +51,8 @@ pub struct NamedPoints<'a> {
     /// What x, y, z of `points` are about, in metres; `xyz_f64` is about zero. Formats that can
     /// hold a remark name it unless it is zero.
     pub origin: [f64; 3],
-    /// What the LAS file said that the points come from; only LAS files keep it.
+    /// What the LAS file said that the points come from; LAS files keep it, and a `.prj` beside PLY
+    /// and text its system.
     pub survey: Option<Arc<Survey>>,
 }
 

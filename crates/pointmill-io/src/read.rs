@@ -9,6 +9,7 @@ use crate::format::Format;
 use crate::formats::{LOOKED_AT, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::memory::refused;
+use crate::prj::with_prj;
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::source::Source;
@@ -87,10 +88,11 @@ pub struct ReadOptions {
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoError> {
     let path = path.as_ref();
     let (mut file, length) = open_named(path)?;
-    match length {
+    let scan = match length {
         Some(length) => read_input(path, Input::File(file, length), options),
         None => read_input(path, Input::Stream(&mut file), options),
-    }
+    };
+    Ok(with_prj(scan?, path))
 }
 
 /// The scan of rows, as the options ask for it.

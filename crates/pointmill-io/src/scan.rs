@@ -1,6 +1,7 @@
 //! A cloud as it came from a file: points, names and types of the columns, and what is odd about
 //! them.
 
+mod scale;
 mod select;
 
 use crate::directions::Directions;
@@ -225,15 +226,23 @@ impl Scan {
         self.fields.iter().position(|field| NAMES.iter().any(|name| field.name.eq_ignore_ascii_case(name)))
     }
 
-    /// The coordinate reference system of a LAS file whose records before the points have one: its
-    /// name in WKT, or the EPSG code of its `GeoTIFF` keys, as `EPSG:32632`.
+    /// The coordinate reference system, of the records of a LAS file or of the `.prj` beside PLY and
+    /// text: its name in WKT, or the EPSG code of its `GeoTIFF` keys, as `EPSG:32632`.
     pub fn crs(&self) -> Option<String> {
         self.survey.as_ref()?.crs_name()
     }
 
-    /// What a LAS file says of all its points; `None` of other files.
+    /// What a LAS file says of all its points, or a `.prj` of those of another file.
     pub fn survey(&self) -> Option<&Survey> {
         self.survey.as_deref()
+    }
+
+    /// The same points in another coordinate reference system, whatever theirs was: nothing is
+    /// transformed. See [`Survey::of_epsg`] and [`Survey::of_wkt`].
+    #[must_use]
+    pub fn with_crs(mut self, crs: &Survey) -> Self {
+        self.survey = Some(self.survey.as_deref().unwrap_or(&Survey::default()).with_system_of(crs).into());
+        self
     }
 
     /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].

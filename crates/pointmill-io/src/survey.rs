@@ -1,6 +1,6 @@
 //! What a LAS file says of all its points.
 
-use crate::crs::{Crs, of_keys, of_wkt};
+use crate::crs::{Crs, keys_of, of_keys, of_wkt};
 use crate::error::IoError;
 use crate::fault::bail;
 use std::path::Path;
@@ -93,6 +93,9 @@ pub(crate) struct Grid {
 }
 
 impl Survey {
+    /// The bit of the encoding that says that WKT counts.
+    pub(crate) const IS_WKT: u16 = 0b1_0000;
+
     /// As text, for another process.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("numbers and texts")
@@ -110,8 +113,8 @@ impl Survey {
 
     /// What holds for the points of two files: they have one system.
     pub(crate) fn and(self: Arc<Self>, other: &Self, path: &Path, other_path: &Path) -> Result<Arc<Self>, IoError> {
-        if self.crs != other.crs {
-            let tell = |survey: &Self| survey.crs_name().unwrap_or_else(|| "none that is known".into());
+        if !self.has_system_of(other) {
+            let tell = |survey: &Self| survey.system().map_or_else(|| "none that is known".into(), |crs| crs.told());
             let mut found = tell(other);
             if found == tell(&self) {
                 found += ", in other records";
@@ -123,7 +126,7 @@ impl Survey {
         Ok(Arc::new(Self {
             grid: self.grid.filter(|grid| other.grid == Some(*grid)),
             format: self.format.filter(|format| other.format == Some(*format)),
-            encoding: self.encoding & other.encoding,
+            encoding: (self.encoding & other.encoding & !Self::IS_WKT) | (self.encoding & Self::IS_WKT),
             minor: if self.minor == other.minor { self.minor } else { 0 },
             crs: self.crs.clone(),
             described: common(&self.described, &other.described).0,
@@ -132,6 +135,66 @@ impl Survey {
             // What each of the files lost was said of it.
             ..Self::default()
         }))
+    }
+
+    /// Whether the records are those of another file, or name the same system.
+    fn has_system_of(&self, other: &Self) -> bool {
+        if self.crs == other.crs {
+            return true;
+        }
+        let (own, others) = (self.systems(), other.systems());
+        let mut pairs = own.iter().flat_map(|a| others.iter().map(move |b| (a, b)));
+        !pairs.clone().any(|(a, b)| a.differs(b)) && pairs.any(|(a, b)| a.is_same(b))
+    }
+
+    /// The systems of the WKT and of the `GeoTIFF` keys.
+    fn systems(&self) -> Vec<Crs> {
+        let of = |id| self.data(id).unwrap_or_default();
+        let keys = of_keys(of(Record::KEYS), of(Record::DOUBLES), of(Record::TEXTS));
+        of_wkt(of(Record::WKT)).into_iter().chain(keys).collect()
+    }
+
+    /// What says nothing but a system: an EPSG code, as `GeoTIFF` keys. `None` of a code of which no
+    /// rule tells what it is of: only 2000 to 3818, 3857 and 20000 to 32766 are known to be projected,
+    /// and 4326, 4258, 4267 and 4269 to be longitude and latitude.
+    ///
+    /// ```
+    /// use pointmill_io::Survey;
+    /// let survey = Survey::of_epsg(32_632).unwrap();
+    /// assert_eq!(survey.system().unwrap().name.unwrap(), "WGS 84 / UTM zone 32N");
+    /// assert_eq!(Survey::of_epsg(5703), None);
+    /// ```
+    pub fn of_epsg(code: u32) -> Option<Self> {
+        let crs = vec![Record { id: Record::KEYS, data: keys_of(code)? }];
+        Some(Self { crs, ..Self::default() })
+    }
+
+    /// The same of a system in WKT of either version; `None` of another text, and of one that no
+    /// record of a LAS file holds.
+    ///
+    /// ```
+    /// use pointmill_io::Survey;
+    /// let survey = Survey::of_wkt(r#"LOCAL_CS["pit",UNIT["metre",1]]"#).unwrap();
+    /// assert_eq!(survey.crs().unwrap(), "pit");
+    /// assert_eq!(Survey::of_wkt("pit"), None);
+    /// ```
+    pub fn of_wkt(text: &str) -> Option<Self> {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        of_wkt(text.as_bytes())?;
+        // A text ends in a zero.
+        let data = text.bytes().chain([0]).collect::<Vec<_>>();
+        u16::try_from(data.len()).ok()?;
+        let crs = vec![Record { id: Record::WKT, data }];
+        Some(Self { crs, encoding: Self::IS_WKT, ..Self::default() })
+    }
+
+    /// The same with the system of another in place of its own.
+    pub(crate) fn with_system_of(&self, other: &Self) -> Self {
+        let has_wkt = other.encoding & Self::IS_WKT;
+        // WKT came with version 1.4.
+        let minor = if has_wkt != 0 && self.minor != 0 { self.minor.max(4) } else { self.minor };
+        let encoding = (self.encoding & !Self::IS_WKT) | has_wkt;
+        Self { crs: other.crs.clone(), encoding, minor, ..self.clone() }
     }
 
     /// The version of the file, such as `1.4`; `None` of points of several versions.
@@ -152,10 +215,8 @@ impl Survey {
     /// The coordinate reference system with its units, of the records in WKT, else of the `GeoTIFF`
     /// keys.
     pub fn system(&self) -> Option<Crs> {
-        let of = |id| self.data(id).unwrap_or_default();
-        let keys = || of_keys(of(Record::KEYS), of(Record::DOUBLES), of(Record::TEXTS));
         let name = || Some(Crs { name: Some(self.crs_name()?), ..Crs::default() });
-        of_wkt(of(Record::WKT)).or_else(keys).or_else(name)
+        self.systems().into_iter().next().or_else(name)
     }
 
     /// The system in WKT, as the file has it.

@@ -5,6 +5,7 @@ use crate::fault::fault;
 use crate::files::{Destination, Place};
 use crate::format::Format;
 use crate::named_points::NamedPoints;
+use crate::prj::write_prj;
 
 /// How to write a cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct WriteOptions {
 /// coordinates, or the finest for which 32 bits suffice, and the point format is the smallest with
 /// the columns. Columns that LAS does not know become extra bytes, which other programs read. A
 /// coordinate that is not finite, and a value that its field does not hold, is an error.
+///
+/// Beside .ply, .csv and .xyz the coordinate reference system of a scan is written as `NAME.prj`, if it
+/// is in WKT, and [`read()`](crate::read()) takes it from there.
 ///
 /// # Errors
 /// A name that ends in no format that is written, or such a format; names of columns that the
@@ -63,7 +67,9 @@ pub fn write<'a>(
         let written = listed(|format| format.to_string());
         fault!(path, UnsupportedFormat, "format", "one that is written: {written}", format)
     })?;
-    write(Place::of(&to), &cloud.into())
+    let cloud = cloud.into();
+    write(Place::of(&to), &cloud)?;
+    write_prj(Place::of(&to), format, cloud.survey.as_deref())
 }
 
 #[cfg(test)]

@@ -300,9 +300,12 @@ fn extra_bytes_are_columns_and_what_is_not_kept_is_told() {
         all.filter(|text| text.starts_with("not kept")).collect::<Vec<_>>()
     };
     assert_eq!(told(&scan, Format::Las), [lost]);
-    let of_ply = lost.replacen("written: ", "written: the coordinate reference system UTM 32N; ", 1)
-        + "; 2 records (liblas 2112, mine 7)";
-    assert!(told(&scan, Format::Ply).contains(&of_ply), "{:?}", told(&scan, Format::Ply));
+    // Beside a PLY stands a .prj.
+    let of_ply = lost.to_owned() + "; 2 records (liblas 2112, mine 7)";
+    let of_pcd = of_ply.replacen("written: ", "written: the coordinate reference system UTM 32N; ", 1);
+    for (format, of) in [(Format::Ply, of_ply), (Format::Pcd, of_pcd)] {
+        assert!(told(&scan, format).contains(&of), "{:?}", told(&scan, format));
+    }
     for ending in ENDINGS {
         let (again, written) = written(&scan, ending);
         check(&again);

@@ -238,8 +238,8 @@ impl Scan {
         self.known(py).map(|(start, _)| *start)
     }
 
-    /// The coordinate reference system of a LAS file: its name in WKT, or its EPSG code; ``None``
-    /// where the file has none.
+    /// The coordinate reference system of a LAS file, or of the .prj beside a PLY or text: its name in
+    /// WKT, or its EPSG code; ``None`` where there is none.
     #[getter]
     fn crs(&self) -> Option<String> {
         self.survey.as_ref()?.crs()

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// path : str or path
 ///     The file. Its ending decides the format: .ply, .pcd, .npz, .npy, .bin, .feather, .arrow, .csv or .xyz.
 /// points : Scan or array of float32, ``[N, C]``
-///     What :func:`read` returned, or an array of the host, x, y, z first. Of a scan, columns such as times of float64 are written with every bit where the format holds them, and a LAS file keeps coordinate reference system, scale and offset. What the format does not keep is a :class:`UserWarning`.
+///     What :func:`read` returned, or an array of the host, x, y, z first. Of a scan, columns such as times of float64 are written with every bit where the format holds them, and a LAS file keeps coordinate reference system, scale and offset. Of .ply, .csv and .xyz the system stands beside, as .prj. What the format does not keep is a :class:`UserWarning`.
 /// names : list of str, optional
 ///     A name for each column; by default x, y, z, column3 and so on.
 /// xyz : array of float64, ``[N, 3]``, optional

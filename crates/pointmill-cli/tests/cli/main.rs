@@ -3,6 +3,7 @@
 mod bag_folders;
 mod bags;
 mod batch;
+mod changes;
 mod commands;
 mod convert;
 mod crop;

@@ -35,7 +35,7 @@ fn every_page_with_rust_is_tested() {
 
 /// What the pages say is not there: the page, the words, and the names of commands, of the Python package or of the C
 /// library that would make it untrue.
-const ABSENT: [(&str, &str, &[&str]); 15] = [
+const ABSENT: [(&str, &str, &[&str]); 13] = [
     ("docs/comparison.md", "| segmentation, features, RANSAC | no |", &["segment", "ransac"]),
     ("docs/comparison.md", "| meshes, surfaces | no |", &["mesh", "poisson"]),
     ("docs/comparison.md", "| window for viewing | no, pictures and HTML pages |", &["view", "viewer"]),
@@ -44,9 +44,7 @@ const ABSENT: [(&str, &str, &[&str]); 15] = [
     ("docs/faq.md", "**AMD, Apple, Intel GPUs?** No.", &["hip", "metal", "wgpu"]),
     ("docs/faq.md", "a packaged node does not exist", &["node"]),
     ("docs/faq.md", "**Does odometry use an IMU, or close loops?** No.", &["imu", "loop_closure"]),
-    ("docs/faq.md", "**Do I lose digits of UTM?** No.", &[]),
     ("docs/faq.md", "they are not in the\npackage indexes yet", &[]),
-    ("docs/faq.md", "COPC and E57 are only read", &[]),
     ("docs/coming_from.md", "| no window |", &["view", "viewer"]),
     (
         "docs/coming_from.md",

@@ -40,6 +40,18 @@ pub(crate) fn of_keys(keys: &[u8], doubles: &[u8], texts: &[u8]) -> Option<Crs> 
     (crs != Crs::default()).then_some(crs)
 }
 
+/// The keys of a code: those of a system of longitude and latitude, or of one in the plane. `None`
+/// of a code of which this is not known.
+pub(crate) fn keys_of(epsg: u32) -> Option<Vec<u8>> {
+    let is_geographic = matches!(epsg, 4326 | 4258 | 4267 | 4269);
+    // The registry has nothing but projected systems there.
+    let is_plane = matches!(epsg, 2000..=3818 | 3857 | 20_000..=32_766);
+    let (model, id) = if is_geographic { (2, GEOGRAPHIC) } else { (1, PROJECTED) };
+    let code = u16::try_from(epsg).ok().filter(|_| is_geographic || is_plane)?;
+    let words = [[1, 1, 0, 2], [MODEL, 0, 1, model], [id, 0, 1, code]];
+    Some(words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect())
+}
+
 impl Keys<'_> {
     fn entry(&self, id: u16) -> Option<&[u16; 4]> {
         self.entries.iter().find(|entry| entry[0] == id)
@@ -146,6 +158,17 @@ mod tests {
         let own = directory(&[[PROJECTED, 0, 1, OWN], [3076, 0, 1, OWN], [3077, DOUBLES, 1, 1]]);
         let crs = of_keys(&own, &[1.0, 0.9144].map(f64::to_le_bytes).concat(), &[]).unwrap();
         assert_eq!((crs.epsg, crs.unit.unwrap().metres), (None, Some(0.9144)));
+    }
+
+    #[test]
+    fn codes_have_keys_where_their_kind_is_known() {
+        for (code, name) in [(2992, None), (32_632, Some("WGS 84 / UTM zone 32N")), (4326, Some("WGS 84"))] {
+            let crs = of_keys(&keys_of(code).unwrap(), &[], &[]).unwrap();
+            assert_eq!((crs.epsg, crs.name.as_deref(), crs.is_geographic), (Some(code), name, code == 4326));
+        }
+        for code in [0, 1, 1999, 4979, 5703, 19_999, 32_767, 65_536 + 2992, u32::MAX] {
+            assert_eq!(keys_of(code), None, "{code}");
+        }
     }
 
     #[test]

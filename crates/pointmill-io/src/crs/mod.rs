@@ -3,7 +3,7 @@
 mod keys;
 mod wkt;
 
-pub(crate) use keys::of_keys;
+pub(crate) use keys::{keys_of, of_keys};
 pub(crate) use wkt::of_wkt;
 
 /// A coordinate reference system.
@@ -50,6 +50,72 @@ impl Crs {
         let own = self.vertical.as_ref().and_then(|vertical| vertical.unit.as_ref());
         own.or_else(|| self.unit.as_ref().filter(|unit| unit.metres.is_some()))
     }
+
+    /// Whether another is the same system, as far as both tell: codes decide, else names; units and
+    /// heights do not differ.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let heights = match (&self.vertical, &other.vertical) {
+            (Some(a), Some(b)) => a.is_named() == b.is_named() && (!a.is_named() || same_name(a.key(), b.key())),
+            (Some(one), None) | (None, Some(one)) => !one.is_named(),
+            (None, None) => true,
+        };
+        self.is_geographic == other.is_geographic
+            && same_name((self.epsg, &self.name), (other.epsg, &other.name))
+            && heights
+            && same_unit(self.unit.as_ref(), other.unit.as_ref())
+            && same_unit(self.height_unit(), other.height_unit())
+    }
+
+    /// Whether another has another code.
+    pub(crate) fn differs(&self, other: &Self) -> bool {
+        self.epsg.is_some() && other.epsg.is_some() && self.epsg != other.epsg
+    }
+
+    /// The name, the code, the unit and the heights, for messages.
+    pub(crate) fn told(&self) -> String {
+        let code = |epsg: Option<u32>| epsg.map(|epsg| format!("EPSG:{epsg}"));
+        let unit = |unit: &Option<Unit>| unit.as_ref().map(|unit| format!("in {}", unit.name));
+        let heights = self.vertical.as_ref().and_then(|of| {
+            let parts = [of.name.clone().or_else(|| code(of.epsg)), unit(&of.unit)];
+            let parts: Vec<_> = parts.into_iter().flatten().collect();
+            (!parts.is_empty()).then(|| format!("heights {}", parts.join(" ")))
+        });
+        let parts = [self.name.clone(), code(self.epsg), unit(&self.unit), heights];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl VerticalCrs {
+    fn is_named(&self) -> bool {
+        self.epsg.is_some() || self.name.is_some()
+    }
+
+    fn key(&self) -> (Option<u32>, &Option<String>) {
+        (self.epsg, &self.name)
+    }
+}
+
+/// Whether two are the same by their codes, where both have one, else by their names.
+fn same_name(a: (Option<u32>, &Option<String>), b: (Option<u32>, &Option<String>)) -> bool {
+    // Programs write blanks, underscores and capitals as they like.
+    let plain =
+        |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    match (a, b) {
+        ((Some(a), _), (Some(b), _)) => a == b,
+        ((_, Some(a)), (_, Some(b))) => plain(a) == plain(b),
+        _ => false,
+    }
+}
+
+/// Whether two units do not differ, where both are known.
+fn same_unit(a: Option<&Unit>, b: Option<&Unit>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return true };
+    match (a.metres, b.metres) {
+        // The feet of surveys and of nations differ by 2 in a million.
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-7 * a,
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 impl Unit {
@@ -92,6 +158,40 @@ mod tests {
         assert_eq!(
             (of("Degree", None), of("grad", None), of("link", Some(0.2))),
             ("°".into(), "grad".into(), "link".into())
+        );
+    }
+
+    #[test]
+    fn systems_are_the_same_by_code_else_by_name_with_units_and_heights() {
+        let of = |epsg, name: &str| Crs { epsg, name: Some(name.into()), ..Crs::default() };
+        let feet = |crs: Crs, metres| Crs { unit: Some(Unit::length("foot", metres)), ..crs };
+        let high = |crs: Crs, epsg, name: Option<&str>| Crs {
+            vertical: Some(VerticalCrs { epsg, name: name.map(str::to_owned), unit: None }),
+            ..crs
+        };
+        let oregon = of(Some(2992), "NAD83 / Oregon GIC Lambert (ft)");
+        let (coded, named) = (of(Some(2992), "x"), of(None, "NAD83_Oregon_GIC_Lambert_ft"));
+        for (a, b, is_same) in [
+            (&oregon, &coded, true),
+            (&oregon, &named, true),
+            (&coded, &named, false),
+            (&oregon, &of(Some(2993), "NAD83 / Oregon GIC Lambert (ft)"), false),
+            (&oregon, &Crs::default(), false),
+            (&Crs::default(), &Crs::default(), false),
+            (&oregon, &feet(coded.clone(), 0.3048), true),
+            (&feet(oregon.clone(), 0.3048), &feet(coded.clone(), 1200.0 / 3937.0), false),
+            (&feet(oregon.clone(), 0.3048), &feet(coded.clone(), 0.304_800_000_1), true),
+            (&high(oregon.clone(), Some(5703), None), &oregon, false),
+            (&high(oregon.clone(), None, None), &oregon, true),
+            (&high(oregon.clone(), Some(5703), None), &high(coded.clone(), Some(5703), Some("NAVD88")), true),
+            (&high(oregon.clone(), Some(5703), Some("NAVD88")), &high(coded.clone(), None, Some("navd 88")), true),
+            (&high(oregon.clone(), Some(5703), None), &high(coded.clone(), Some(6360), None), false),
+        ] {
+            assert_eq!((a.is_same(b), b.is_same(a)), (is_same, is_same), "{a:?} {b:?}");
+        }
+        assert_eq!(
+            feet(high(oregon, Some(5703), None), 0.3048).told(),
+            "NAD83 / Oregon GIC Lambert (ft), EPSG:2992, in foot, heights EPSG:5703"
         );
     }
 

@@ -28,7 +28,7 @@ pub use laz::hush_decoder_panics;
 pub use classes::class_name;
 pub(crate) use grid::rounding;
 pub(crate) use survey::{lost, lost_when_moved};
-pub(crate) use write::{write_parts, write_points};
+pub(crate) use write::{whole_field, write_parts, write_points};
 
 /// Does nothing: without the feature `laz` there is no LAZ decoder.
 #[cfg(not(feature = "laz"))]

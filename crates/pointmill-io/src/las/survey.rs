@@ -33,7 +33,9 @@ pub(crate) fn lost(survey: &Survey, format: Format) -> Option<Warning> {
             parts.push("the time offset, which gps_time is relative to".into());
         }
     } else {
-        parts.extend(system(survey));
+        let is_beside = format.has_prj() && survey.wkt().is_some();
+        let why = if format.has_prj() { " (of GeoTIFF keys; a .prj has WKT)" } else { "" };
+        parts.extend(system(survey).filter(|_| !is_beside).map(|system| system + why));
     }
     all_parts(parts, survey, format == Format::Las)
 }

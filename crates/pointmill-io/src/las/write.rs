@@ -24,9 +24,8 @@ use std::path::Path;
 
 /// The formats for points of other files, of which the first that holds the columns is taken.
 const FORMATS: [u8; 7] = [0, 1, 2, 3, 6, 7, 8];
-/// Bits of the global encoding that say nothing of waveforms, and the one of a system as WKT.
+/// Bits of the global encoding that say nothing of waveforms.
 const ENCODING: u16 = 0b1_1001;
-const WKT: u16 = 0b1_0000;
 
 /// The columns of a cloud in point records.
 struct Records<'a> {
@@ -209,12 +208,15 @@ impl<'a> Records<'a> {
         }
         let has = |id| survey.crs.iter().any(|crs| crs.id == id);
         // Of a file that has both, the one that counted counts.
-        let is_wkt = has(Record::WKT) && (survey.encoding & WKT != 0 || !has(Record::KEYS));
+        let is_wkt = has(Record::WKT) && (survey.encoding & Survey::IS_WKT != 0 || !has(Record::KEYS));
         // Version 1.2 has the first of these bits, 1.4 that of the system.
         let encoding = match self.minor {
             ..2 => 0,
             2..4 => survey.encoding & ENCODING,
-            _ => (survey.encoding & ENCODING & !WKT) | if self.format >= 6 || is_wkt { WKT } else { 0 },
+            _ => {
+                (survey.encoding & ENCODING & !Survey::IS_WKT)
+                    | if self.format >= 6 || is_wkt { Survey::IS_WKT } else { 0 }
+            }
         };
         let ([min, max], returns) = self.counted()?;
         let n = self.cloud.points();
@@ -345,6 +347,14 @@ fn put(entry: &Entry, v: f64, record: &mut [u8]) -> bool {
         }
     }
     true
+}
+
+/// The type of a field that has whole numbers in every point format that has it.
+pub(crate) fn whole_field(name: &str) -> Option<Dtype> {
+    let fields = [3, 8].into_iter().flat_map(|format| columns(&Header { format, ..Header::default() }));
+    let named: Vec<_> = fields.filter(|entry| entry.name == name).collect();
+    let is_whole = |entry: &Entry| range(entry).is_some() && !matches!(entry.coding, Coding::Scaled { .. });
+    named.last().filter(|_| named.iter().all(is_whole)).map(|entry| entry.dtype)
 }
 
 /// The whole numbers of a field; `None` if it has any `f64`.
