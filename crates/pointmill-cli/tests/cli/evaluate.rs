@@ -312,5 +312,5 @@ fn clouds_are_behind_the_boxes() {
     );
     let told = command("far", "page.html").expect(2).err;
     assert!(told.contains("expected a file for each frame") && told.contains("none for the frame 000007"), "{told}");
-    assert!(command("none", "page.html").expect(2).err.contains("expected a folder of clouds"));
+    assert!(command("label/000007.txt", "page.html").expect(2).err.contains("expected a folder of clouds"));
 }
