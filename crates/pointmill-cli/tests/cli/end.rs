@@ -150,31 +150,3 @@ fn interrupted_at_work_leaves_whole_files_only() {
         assert_eq!(arrays.len(), 6);
     }
 }
-
-/// Long work on boxes looks for a signal: it ends before the second is over that others have.
-#[cfg(unix)]
-#[test]
-fn an_evaluation_ends_at_once() {
-    if is_ignored(2) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let (mut truth, mut found) = (String::new(), String::new());
-    for i in 0..3000 {
-        // All boxes of a frame overlap in the image.
-        let (frame, x, z) = (i / 50, f64::from(i % 50 * 7 % 50) - 25.0, 5.0 + f64::from(i % 50));
-        let line = format!("{frame} {i} Car 0 0 0 600 150 700 260 1.5 1.7 3.9");
-        truth += &format!("{line} {x} 1.7 {z} 0.3\n");
-        (0..20).for_each(|k| found += &format!("{line} {} 1.7 {z} 0.3 0.{k:02}{i}\n", x + f64::from(k) / 20.0));
-    }
-    std::fs::write(folder.path().join("truth.txt"), truth).unwrap();
-    std::fs::write(folder.path().join("found.txt"), found).unwrap();
-    let line = "evaluate detections found.txt truth.txt --protocol kitti --json";
-    let (mut child, _out) = started(command(folder.path(), line), 1);
-    std::thread::sleep(Duration::from_millis(700));
-    assert!(child.try_wait().unwrap().is_none(), "the work is too short");
-    let asked = Instant::now();
-    signal(&child, "INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(asked.elapsed() < Duration::from_millis(800), "{:?}", asked.elapsed());
-}
