@@ -281,7 +281,7 @@ def main():
             for path in found:
                 browser.open(path)
                 # Letters differ from machine to machine.
-                hide = "for (const name of ['panel', 'bar', 'tools', 'over']) document.getElementById(name).style.visibility = '{}'"
+                hide = "for (const part of document.querySelectorAll('#panel, #bar, #tools, #over, #chart')) part.style.visibility = '{}'"
                 browser.js(hide.format("hidden"))
                 png = browser.screenshot()
                 browser.js(hide.format("visible"))

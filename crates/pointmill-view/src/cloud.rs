@@ -97,9 +97,17 @@ pub fn cloud_scene(title: &str, points: &[V3], colours: &CloudColours<'_>, is_tu
 /// assert_eq!(pointmill_view::shown_points(2_500_000).count(), 833_334);
 /// ```
 pub fn shown_points(count: usize) -> impl Iterator<Item = usize> {
-    const MOST: usize = 1_000_000;
+    thinned(count, 1_000_000)
+}
+
+/// At most so many of the points, by the rule of [`shown_points`].
+///
+/// ```
+/// assert!(pointmill_view::thinned(9, 3).eq([0, 4, 6]) && pointmill_view::thinned(3, 0).eq(0..1));
+/// ```
+pub fn thinned(count: usize, most: usize) -> impl Iterator<Item = usize> {
     const GOLDEN: f64 = 0.618_033_988_749_894_8;
-    let every = count.div_ceil(MOST).max(1);
+    let every = count.div_ceil(most.max(1)).max(1);
     (0..count).step_by(every).map(move |first| {
         // At a share that moves by the golden ratio: a sensor's rings come round in a fixed number of points.
         let share = ((first / every) as f64 * GOLDEN).fract();

@@ -54,7 +54,7 @@ mod voxels;
 
 pub use crate::camera::Camera;
 pub use crate::chart::Plot;
-pub use crate::cloud::{CloudColours, class_colour, cloud_scene, return_number, shown_points};
+pub use crate::cloud::{CloudColours, class_colour, cloud_scene, return_number, shown_points, thinned};
 pub use crate::colour::turbo;
 pub use crate::detections::{BoxFate, DetectionFrame, detection_scene};
 pub use crate::drive::DriveScene;

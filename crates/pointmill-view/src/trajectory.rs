@@ -2,7 +2,7 @@
 
 use crate::BACKGROUND;
 use crate::caption::shortened;
-use crate::chart::{Anchor, Drawing, Panel, Plot, Series, draw};
+use crate::chart::{Anchor, Chart, Drawing, GRID, Panel, Plot, Series, draw, round_step, told};
 use crate::layout::{FAINT, INK};
 use crate::scene::{Layer, Paint, Scene};
 use pointmill_core::Pose;
@@ -17,7 +17,8 @@ const ESTIMATE: [u8; 3] = [255, 196, 92];
 /// The most poses of a plot; of more every so many are drawn.
 const MOST: usize = 2000;
 
-/// An estimated trajectory, coloured by its error, and the true one, a frame for each pose.
+/// An estimated trajectory and the true one, a frame for each pose; a page has the error along the way, and can
+/// colour the estimate by it.
 ///
 /// **Shapes.** `estimate`, `truth` and `errors` `[P]`. **Units and frames.** Metres, one frame, z
 /// up. **Order and determinism, limits.** As [`Scene`]; of more than 2,000 poses every so many have
@@ -30,7 +31,7 @@ const MOST: usize = 2000;
 /// assert_eq!(trajectory_scene("a.txt", &estimate, &truth, &[0.0, 0.1]).frames(), 2);
 /// ```
 pub fn trajectory_scene(title: &str, estimate: &[V3], truth: &[V3], errors: &[f64]) -> Scene {
-    let mut scene = Scene { values: "error, m".into(), ..Scene::new(title, Paint::Intensity) };
+    let mut scene = Scene { values: "error, m".into(), ..Scene::new(title, Paint::Own) };
     let every = estimate.len().div_ceil(MOST).max(1);
     for (i, error) in errors.iter().enumerate().step_by(every) {
         scene.frame(&format!("pose {i}: off by {error:.4} m"));
@@ -45,7 +46,14 @@ pub fn trajectory_scene(title: &str, estimate: &[V3], truth: &[V3], errors: &[f6
         let poses: Vec<Pose> = way.iter().step_by(every).map(|p| Pose::from_translation(*p)).collect();
         scene.push(Layer::points(name, &[[0.0; 3]]).colour(colour).moving(&poses));
     }
+    let shown: Vec<f64> = errors.iter().step_by(every).copied().collect();
+    scene.chart = Some(Chart::new("error of the position, m", &by_pose(every), ESTIMATE, &shown));
     scene
+}
+
+/// What the poses of a plot are called, of which one of so many is drawn.
+fn by_pose(every: usize) -> String {
+    if every == 1 { "pose".to_owned() } else { format!("pose, by {every}") }
 }
 
 /// A plot of 1280 x 560 pixels: left both ways from above, right the error of each position.
@@ -82,6 +90,33 @@ pub fn trajectory_plot(title: &str, estimate: &[[f64; 3]], truth: &[[f64; 3]], e
         let right = [0, 1].map(|k| scale * (p[k] - 0.5 * (ends[k][0] + ends[k][1])));
         [at[0] + 0.5 * size[0] + right[0], at[1] + 0.5 * size[1] - right[1]]
     };
+    // Lines at round metres, with their numbers inside of the panel.
+    for k in 0..2 {
+        let [low, high] = [0.5 * (ends[k][0] + ends[k][1])].map(|middle| {
+            let half = 0.5 * size[k] / scale;
+            [middle - half, middle + half]
+        })[0];
+        let step = round_step(high - low, if k == 0 { 6.0 } else { 5.0 }).unwrap_or(f64::INFINITY);
+        let first = libm::ceil(low / step);
+        for i in 0..8 {
+            let value = (first + f64::from(i)) * step;
+            if !(value.is_finite() && value < high) {
+                break;
+            }
+            let share = (value - low) / (high - low);
+            let name = told(value.abs()) + if i == 0 { if k == 0 { " m, x" } else { " m, y" } } else { "" };
+            let name = if value < 0.0 { format!("-{name}") } else { name };
+            if k == 0 {
+                let x = at[0] + share * size[0];
+                drawing.line(vec![[x, at[1]], [x, at[1] + size[1]]], 1.0, GRID);
+                drawing.text([x + 4.0, at[1] + size[1] - 10.0], name, Anchor::Start, FAINT);
+            } else {
+                let y = at[1] + (1.0 - share) * size[1];
+                drawing.line(vec![[at[0], y], [at[0] + size[0], y]], 1.0, GRID);
+                drawing.text([at[0] + 4.0, y - 10.0], name, Anchor::Start, FAINT);
+            }
+        }
+    }
     for (name, way, colour, x) in [("truth", truth, TRUTH, 0.0), ("estimate", estimate, ESTIMATE, 120.0)] {
         let points = way.iter().step_by(every).map(place).filter(|p| p.iter().all(|x| x.is_finite()));
         drawing.line(points.collect(), 2.0, colour);
@@ -92,7 +127,7 @@ pub fn trajectory_plot(title: &str, estimate: &[[f64; 3]], truth: &[[f64; 3]], e
     let extent = format!("{:.1} x {:.1} m", spans[0] - AIR, spans[1] - AIR);
     drawing.text([at[0] + size[0], SIZE[1] - 26.0], extent, Anchor::End, FAINT);
 
-    let below = if every == 1 { "pose".to_owned() } else { format!("pose, by {every}") };
+    let below = by_pose(every);
     let panel = Panel {
         at: [half, TOP],
         size: [half - margin, SIZE[1] - TOP - margin],

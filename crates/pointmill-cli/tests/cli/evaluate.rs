@@ -247,13 +247,70 @@ fn detections_are_drawn_by_what_became_of_them() {
     let command = "evaluate detections found.txt truth.txt --protocol kitti --visualize";
     let told = run(at, &format!("{command} page.html")).expect(0);
     assert!(told.out.ends_with("picture: page.html\n"), "{}", told.out);
-    assert!(told.err.contains("shows 300 of 301 frames, those that miss the most; at most 300 frames"), "{}", told.err);
+    assert!(
+        told.err.contains("shows the worst 300 of 301 frames by missed and sure false boxes; at most"),
+        "{}",
+        told.err
+    );
     let page = fs::read_to_string(at.join("page.html")).unwrap();
-    let wanted = ["missed: 299", "false: 0", "hit: 1", "truth of hits: 1", "false, less sure: 1", "not counted: 0"];
-    for wanted in wanted.into_iter().chain(["000000: 1 missed, 0 false, 0 hit", "000299: 0 missed, 0 false, 1 hit"]) {
+    let wanted = [
+        "missed: 299",
+        "false, sure: 0",
+        "hit: 1 shown of 2",
+        "truth of hits: 1 shown of 2",
+        "false, less sure: 1",
+        "not counted: 0",
+    ];
+    for wanted in
+        wanted.into_iter().chain(["000000: 1 missed, 1 false (1 less sure), 0 hit", "000299: 0 missed, 0 false, 1 hit"])
+    {
         assert!(page.contains(&format!("\"{wanted}\"")), "{wanted}");
     }
-    assert!(page.contains("shows 300 of 301 frames") && !page.contains("000300: "));
+    assert!(page.contains("shows the worst 300 of 301 frames") && !page.contains("000300: "));
     run(at, &format!("{command} page.png")).expect(0);
     assert_eq!(fs::read(at.join("page.png")).unwrap()[..4], *b"\x89PNG");
+}
+
+/// Boxes of the camera lie on the points of the LiDAR by KITTI's calibration; what is missing is named.
+#[test]
+fn clouds_are_behind_the_boxes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for name in ["label", "found", "data/velodyne", "data/calib", "far"] {
+        fs::create_dir_all(at.join(name)).unwrap();
+    }
+    // 20 m ahead of the camera, 2 m right of it.
+    let line = "Car 0 0 0 600 170 680 230 1.6 1.7 3.2 2 1.7 20 0.5";
+    fs::write(at.join("label/000007.txt"), line).unwrap();
+    fs::write(at.join("found/000007.txt"), "Car 0 0 0 600 170 680 230 1.6 1.7 3.2 2 1.7 40 0.5 0.9\n").unwrap();
+    let cloud = |x: f32| -> Vec<u8> {
+        (0..500_u16).flat_map(|i| [x + f32::from(i % 25) / 10.0, -2.0, -1.0, 0.5]).flat_map(f32::to_le_bytes).collect()
+    };
+    fs::write(at.join("data/velodyne/000007.bin"), cloud(20.0)).unwrap();
+    let command = |folder: &str, out: &str| {
+        run(at, &format!("evaluate detections found label --protocol kitti --visualize {out} --points {folder}"))
+    };
+    for folder in ["data", "data/velodyne"] {
+        let told = command(folder, "page.html").expect(2).err;
+        assert!(told.contains("--points") && told.contains("KITTI's calibration"), "{told}");
+        assert!(told.contains("calib/000007.txt") && !at.join("page.html").exists(), "{told}");
+    }
+    let calibration = "R0_rect: 1 0 0 0 1 0 0 0 1\nTr_velo_to_cam: 0 -1 0 0 0 0 -1 0 1 0 0 0\n";
+    fs::write(at.join("data/calib/000007.txt"), calibration).unwrap();
+    for (folder, out) in [("data", "page.html"), ("data/velodyne", "page.png"), ("data", "page.gif")] {
+        command(folder, out).expect(0);
+    }
+    let page = fs::read_to_string(at.join("page.html")).unwrap();
+    for wanted in ["\"points\"", "\"count\":500", "000007: 1 missed, 1 false, 0 hit"] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    fs::write(at.join("data/velodyne/000007.bin"), cloud(-300.0)).unwrap();
+    let told = command("data", "page.html").expect(2).err;
+    assert!(
+        told.contains("000007.bin: expected points around the boxes of the frame 000007, got none within"),
+        "{told}"
+    );
+    let told = command("far", "page.html").expect(2).err;
+    assert!(told.contains("expected a file for each frame") && told.contains("none for the frame 000007"), "{told}");
+    assert!(command("label/000007.txt", "page.html").expect(2).err.contains("expected a folder of clouds"));
 }

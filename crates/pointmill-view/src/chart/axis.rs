@@ -57,14 +57,19 @@ fn is_power_of_ten(v: f64) -> bool {
 }
 
 /// A value as people write it.
-pub(super) fn told(value: f64) -> String {
-    if (1e-4..1e6).contains(&value) {
+pub(crate) fn told(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e6).contains(&value) {
         // Four digits are enough for what is round.
         let text = format!("{value:.4}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         format!("{value:.0e}")
     }
+}
+
+/// The least round step that divides a span into at most so many parts.
+pub(crate) fn round_step(span: f64, most: f64) -> Option<f64> {
+    round_values().find(|step| span / step <= most)
 }
 
 /// Steps between whole numbers from 0 to `last`, of which at most ten are told besides 0.
@@ -100,11 +105,13 @@ mod tests {
         assert_eq!(wide.ticks().len(), 7);
         assert_eq!(LogAxis::of([5.0, 5.0].into_iter()), LogAxis { low: 5.0, high: 10.0 });
         assert_eq!(LogAxis::of(std::iter::empty()).ticks().len(), 4);
-        assert_eq!([told(2e-5), told(1e7), told(1234.0)], ["2e-5", "1e7", "1234"]);
+        assert_eq!([2e-5, 1e7, 1234.0, 0.0].map(told), ["2e-5", "1e7", "1234", "0"]);
     }
 
     #[test]
     fn steps_are_round_too() {
+        assert_eq!([(50.0, 5.0), (51.0, 5.0), (0.3, 4.0)].map(|(s, n)| round_step(s, n)), [10.0, 20.0, 0.1].map(Some));
+        assert_eq!([f64::NAN, 1e300].map(|span| round_step(span, 5.0)), [None; 2]);
         assert_eq!([0, 10, 11, 54, 55, 100, 110, 1_000_000].map(step), [1, 1, 2, 5, 10, 10, 20, 100_000]);
     }
 }

@@ -5,7 +5,7 @@ use super::drawing::{Anchor, Drawing, PANEL};
 use crate::caption::shortened;
 use crate::layout::{FAINT, INK};
 
-const GRID: [u8; 3] = [44, 52, 66];
+pub(crate) const GRID: [u8; 3] = [44, 52, 66];
 /// Room for the numbers left of the lines, the title above, the numbers below.
 const LEFT: f64 = 84.0;
 const ABOVE: f64 = 34.0;
@@ -28,8 +28,9 @@ pub(crate) struct Panel<'a> {
     pub(crate) below: &'a str,
 }
 
-/// Draws lines of values that are positive, by their logarithm.
-pub(crate) fn draw(drawing: &mut Drawing, panel: Panel, series: &[Series]) {
+/// Draws lines of values that are positive, by their logarithm. Returns the left, top, width and height of where
+/// they are.
+pub(crate) fn draw(drawing: &mut Drawing, panel: Panel, series: &[Series]) -> [f64; 4] {
     let [x0, y0] = [panel.at[0] + LEFT, panel.at[1] + ABOVE];
     let [w, h] = [panel.size[0] - LEFT - RIGHT, panel.size[1] - ABOVE - BELOW];
     let axis = LogAxis::of(series.iter().flat_map(|s| s.values.iter().copied()));
@@ -56,4 +57,5 @@ pub(crate) fn draw(drawing: &mut Drawing, panel: Panel, series: &[Series]) {
             drawing.line(part.iter().flatten().copied().collect(), 2.0, *colour);
         }
     }
+    [x0, y0, w, h]
 }

@@ -3,6 +3,7 @@
 mod base64;
 mod record;
 
+use crate::chart::Chart;
 use crate::scene::{Layer, Paint, Scene};
 use crate::{BACKGROUND, turbo};
 use base64::base64;
@@ -86,6 +87,7 @@ impl Scene {
             // No text of the scene ends its element or begins a comment.
             ("{scene}", json.replace('<', "\\u003c")),
             ("{arrays}", arrays),
+            ("{chart}", self.chart.as_ref().map(Chart::html).unwrap_or_default()),
             ("{viewer}", VIEWER.to_owned()),
         ];
         filled(PAGE, &fields).into_bytes()

@@ -296,6 +296,7 @@
   $("paint").onchange = () => ((state.mode = $("paint").value), draw());
   $("map").onchange = () => (chooseMap($("map").value), draw());
   $("up").onchange = () => ((state.up = Number($("up").value)), drawGrid(), fit(home()));
+  $("step").textContent = `of ${grid.step} m`;
   $("grid").onchange = () => ((state.grid = $("grid").checked), draw());
   $("up-label").hidden = !!sensor;
   $("follow").hidden = !sensor;
@@ -570,11 +571,13 @@
     balls.forEach(drawLayer);
     gl.disable(gl.BLEND);
     gl.depthFunc(gl.LESS);
-    const legend = { height: [...heights().map((z) => z + scene.origin[state.up]), " m"], intensity: [...scene.intensities, ""], time: [0, 1, ""] }[state.mode];
+    const legend = { height: [...heights().map((z) => z + scene.origin[state.up]), " m"], intensity: [...scene.intensities, ` ${scene.values}`], time: [0, 1, ""] }[state.mode];
     $("legend").hidden = !legend;
     if (legend) [$("low").textContent, $("high").textContent] = [0, 1].map((k) => legend[k].toPrecision(3) + legend[2]);
     $("counter").textContent = frames ? `${state.frame + 1} of ${frames}` : "";
     $("label").textContent = scene.frames[state.frame] ?? "";
+    const now = $("now");
+    if (now) now.style.transform = `translateX(${(now.dataset.room * state.frame) / Math.max(frames - 1, 1)}px)`;
     $("follow").setAttribute("aria-pressed", state.follow);
     drawOver(view, ratio);
     Object.assign(document.body.dataset, { state: "ready", frame: state.frame, draws: ++draws, points, error: gl.getError() });

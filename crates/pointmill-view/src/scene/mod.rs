@@ -8,6 +8,7 @@ pub use layer::Layer;
 pub(crate) use layer::{GREY, Shape};
 pub(crate) use rows::kept;
 
+use crate::chart::Chart;
 use crate::layout::Sheet;
 use crate::quantiles::quantiles;
 use serde::Serialize;
@@ -64,6 +65,8 @@ pub struct Scene {
     /// How a picture shows the scene, and each frame of an animation.
     pub(crate) still: Sheet,
     pub(crate) moving: Sheet,
+    /// What a page plots beside the scene, over its frames.
+    pub(crate) chart: Option<Chart>,
 }
 
 impl Scene {
@@ -80,6 +83,7 @@ impl Scene {
             layers: Vec::new(),
             still: Sheet::default(),
             moving: Sheet::default(),
+            chart: None,
         }
     }
 

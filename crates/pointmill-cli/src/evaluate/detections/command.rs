@@ -1,6 +1,7 @@
 //! Runs `pointmill evaluate detections`. The inputs are predictions, the truth, and perhaps the
 //! predictions of another run.
 
+use super::points::Clouds;
 use super::records::{Begin, Precision, Totals};
 use super::{picture, report};
 use crate::batch::prelude::*;
@@ -8,7 +9,9 @@ use crate::flags::{MemoryArgs, names};
 use crate::json::{self, Run};
 use crate::text::label;
 use clap::Args;
-use pointmill_detection::{DetectionParams, Protocol, Verdict, compare, evaluate};
+use pointmill_detection::{DetectionParams, Protocol, Verdict, compare_watched, evaluate_watched};
+use pointmill_io::IoError;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
 /// The name of the command.
@@ -34,6 +37,11 @@ pub(crate) struct DetectionsArgs {
     /// Draw the boxes from above: missed, false and hit. .html shows them frame by frame
     #[arg(long, value_name = "OUT.html|.png|.gif")]
     visualize: Option<PathBuf>,
+    /// Folder of the clouds behind the boxes, files named after the frames: KITTI's `velodyne` with
+    /// `calib` beside it, Argoverse 2's logs, of nuScenes TOKEN.npy and others in the global frame.
+    /// The page has the 100 worst frames then, and 1,000,000 points in all
+    #[arg(long, value_name = "FOLDER", requires = "visualize")]
+    points: Option<PathBuf>,
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -44,6 +52,8 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     let files: Vec<&Path> = [&args.predictions, &args.truth].into_iter().chain(&args.compare).map(|f| &**f).collect();
     let drawn = args.visualize.as_deref();
     drawn.map_or(Ok(()), |path| plan_file("--visualize", path, &["html", "png", "gif"], &files).map(drop))?;
+    let points = args.points.as_deref();
+    let clouds = points.map(|folder| Clouds::new(folder, args.protocol, args.memory.limits())).transpose()?;
     let run = || Run::new(COMMAND, None);
     let begin = Begin {
         predictions: shown(files[0]),
@@ -65,7 +75,7 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     }
     interrupt::check()?;
     let [predictions, truth] = [&read[0], &read[1]];
-    let found = evaluate(predictions, truth, &params)?;
+    let found = interruptible(|watch| evaluate_watched(predictions, truth, &params, watch))?;
     for precision in &found.precisions {
         printer.record("frame", &Precision::from(precision))?;
     }
@@ -74,11 +84,11 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
         None => None,
         Some(other) => {
             interrupt::check()?;
-            let before = evaluate(other, truth, &params)?;
+            let before = interruptible(|watch| evaluate_watched(other, truth, &params, watch))?;
             // What is odd about the truth was said.
             let told = before.warnings.iter().filter_map(|told| told.strip_prefix("predictions: "));
             told.for_each(|told| stderr::warning(format_args!("--compare: {told}")));
-            Some(compare([&before, &found], [other, predictions], truth)?)
+            Some(interruptible(|watch| compare_watched([&before, &found], [other, predictions], truth, watch))?)
         }
     };
     if let Some(path) = drawn {
@@ -86,7 +96,7 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
         let names = [0, 1].map(|k| label(&shown(files[k])));
         let mean = report::mean_ap(&found).map_or_else(String::new, |mean| format!(", {mean}"));
         let title = format!("{} against {}, {}{mean}", names[0], names[1], found.protocol);
-        picture::write(path, &title, &found, [predictions, truth])?;
+        picture::write(path, &title, &found, [predictions, truth], clouds.as_ref())?;
     }
     let with =
         |verdict| changes.as_ref().map(|changes| changes.iter().filter(|change| change.verdict == verdict).count());
@@ -113,5 +123,18 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     match summary.of.worse {
         Some(worse) if worse > 0 => Err(Failure::No(format!("--compare: {worse} of the boxes became worse"))),
         _ => Ok(()),
+    }
+}
+
+/// Work that a signal ends within some milliseconds, at its next look.
+fn interruptible<T>(work: impl FnOnce(&(dyn Fn() + Sync)) -> Result<T, IoError>) -> Result<T, Failure> {
+    let watch = || {
+        if let Err(asked) = interrupt::check() {
+            resume_unwind(Box::new(asked));
+        }
+    };
+    match catch_unwind(AssertUnwindSafe(|| work(&watch))) {
+        Ok(done) => Ok(done?),
+        Err(panic) => Err(*panic.downcast::<Failure>().unwrap_or_else(|panic| resume_unwind(panic))),
     }
 }

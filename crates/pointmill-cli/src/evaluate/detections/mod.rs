@@ -1,7 +1,9 @@
 //! `pointmill evaluate detections`: how good 3D boxes are.
 
+mod calibration;
 mod command;
 mod picture;
+mod points;
 pub(crate) mod records;
 mod report;
 

@@ -1,9 +1,11 @@
 //! `--visualize` of `evaluate detections`: which boxes were found, missed and false.
 
+use super::points::Clouds;
 use crate::failure::Failure;
+use crate::outputs::has_extension;
 use crate::picture::save_scene;
-use crate::stderr;
 use crate::text::{counted, grouped};
+use crate::{interrupt, stderr};
 use pointmill_detection::{AveragePrecision, DetectionReport, Detections, Fate};
 use pointmill_io::{Place, escape};
 use pointmill_view::{BoxFate, DetectionFrame, detection_scene, require_memory};
@@ -11,22 +13,31 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The most frames and boxes that are shown.
+/// The most frames and boxes that are shown, and with points the most frames and points of all of them.
 const MOST_FRAMES: usize = 300;
 const MOST_BOXES: usize = 100_000;
+const MOST_FRAMES_OF_POINTS: usize = 100;
+const MOST_POINTS: usize = 1_000_000;
 /// What is kept of a box until it is drawn, in things of `require_memory`.
 const LAYERS: usize = 3;
 
-/// Draws the boxes of all frames, those that miss the most first, or of as many as are shown, and
-/// writes the page or picture.
+/// The boxes of a frame, and where its sensor is.
+#[derive(Default)]
+struct Shown {
+    frame: DetectionFrame,
+    sensor: [f64; 3],
+}
+
+/// Draws the boxes of all frames, the worst first, or of as many as are shown, and writes the page or picture.
 pub(super) fn write(
     path: &Path,
     title: &str,
     found: &DetectionReport,
     [predictions, truth]: [&Detections; 2],
+    clouds: Option<&Clouds<'_>>,
 ) -> Result<(), Failure> {
     require_memory(1, predictions.len() + truth.len())?;
-    let mut frames: BTreeMap<&str, DetectionFrame> = BTreeMap::new();
+    let mut frames: BTreeMap<&str, Shown> = BTreeMap::new();
     let places = [places(predictions, predictions, truth), places(truth, predictions, truth)];
     for of in found.chosen() {
         let least = median_of_hits(of, predictions);
@@ -42,41 +53,81 @@ pub(super) fn write(
                     Fate::True => BoxFate::Found,
                     Fate::Ignored => BoxFate::Ignored,
                 };
-                let mut values = boxes.boxes[place];
-                (0..3).for_each(|axis| values[axis] -= places[side][frame][axis]);
+                let (mut values, sensor) = (boxes.boxes[place], places[side][frame]);
+                (0..3).for_each(|axis| values[axis] -= sensor[axis]);
                 let shown = frames.entry(&boxes.frames[frame]).or_default();
-                shown.boxes.push((values.map(|x| x as f32), fate));
+                shown.sensor = sensor;
+                shown.frame.boxes.push((values.map(|x| x as f32), fate));
             }
         }
     }
-    let all = frames.len();
-    let mut frames: Vec<DetectionFrame> =
-        frames.into_iter().map(|(name, frame)| DetectionFrame { label: escape(name), ..frame }).collect();
-    let count = |frame: &DetectionFrame, fate| frame.boxes.iter().filter(|(_, of)| *of == fate).count();
+    let all = BoxFate::ALL.map(|fate| frames.values().map(|shown| shown.frame.count(fate)).sum());
+    let boxes: usize = frames.values().map(|shown| shown.frame.boxes.len()).sum();
+    let mut frames: Vec<(&str, Shown)> = frames.into_iter().collect();
     // The worst first; of equal ones in the order of names.
-    frames.sort_by_key(|frame| Reverse([BoxFate::Missed, BoxFate::False].map(|fate| count(frame, fate))));
+    let wrong = |of: &Shown| [BoxFate::Missed, BoxFate::False].map(|fate| of.frame.count(fate)).iter().sum::<usize>();
+    frames.sort_by_key(|(_, shown)| Reverse(wrong(shown)));
+    let count = frames.len();
+    let most = match clouds {
+        _ if has_extension(path, "png") => 1,
+        Some(_) => MOST_FRAMES_OF_POINTS,
+        None => MOST_FRAMES,
+    };
     let mut title = title.to_owned();
-    let boxes: usize = frames.iter().map(|frame| frame.boxes.len()).sum();
-    if all > MOST_FRAMES || boxes > MOST_BOXES {
-        keep_first(&mut frames);
-        let shown = format!("shows {} of {}", grouped(frames.len()), counted(all, "frame"));
-        let limits = format!("at most {MOST_FRAMES} frames and {} boxes", grouped(MOST_BOXES));
-        stderr::note(format_args!("--visualize {}: {shown}, those that miss the most; {limits}", path.display()));
-        title += &format!("; {shown}, those that miss the most");
+    if count > most || boxes > MOST_BOXES {
+        keep_first(&mut frames, most);
+        let of = format!("{} of {}", grouped(frames.len()), counted(found.frames, "frame"));
+        let shown = format!("shows the worst {of} by missed and sure false boxes");
+        let limits = format!("at most {} and {} boxes", counted(most, "frame"), grouped(MOST_BOXES));
+        stderr::note(format_args!("--visualize {}: {shown}; {limits}", path.display()));
+        title += &format!("; {shown}");
     }
-    require_memory(1, LAYERS * frames.iter().map(|frame| frame.boxes.len()).sum::<usize>())?;
-    save_scene(Place::named(path), &detection_scene(&title, &frames))
+    if let Some(clouds) = clouds {
+        add_points(&mut frames, clouds)?;
+    }
+    let drawn: Vec<DetectionFrame> =
+        frames.into_iter().map(|(name, shown)| DetectionFrame { label: escape(name), ..shown.frame }).collect();
+    let things = |frame: &DetectionFrame| LAYERS * frame.boxes.len() + frame.points.len();
+    require_memory(1, drawn.iter().map(things).sum::<usize>())?;
+    save_scene(Place::named(path), &detection_scene(&title, &drawn, all))
+}
+
+/// Reads the clouds of the frames that are shown, so many points of each that all are not too many.
+fn add_points(frames: &mut [(&str, Shown)], clouds: &Clouds<'_>) -> Result<(), Failure> {
+    let most = MOST_POINTS / frames.len().max(1);
+    require_memory(1, MOST_POINTS)?;
+    let mut without = vec![];
+    for (name, shown) in frames.iter_mut() {
+        interrupt::check()?;
+        let rows: Vec<[f32; 7]> = shown.frame.boxes.iter().map(|(row, _)| *row).collect();
+        match clouds.of(name, shown.sensor, &rows, most)? {
+            Some(points) => shown.frame.points = points,
+            None => without.push(*name),
+        }
+    }
+    match without.first() {
+        Some(first) if without.len() == frames.len() => Err(clouds.missing(first)),
+        Some(first) => {
+            let count = counted(without.len(), "frame");
+            stderr::warning(format_args!(
+                "--points: no cloud for {count} that are shown, the first is {}",
+                escape(first)
+            ));
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Keeps as many frames as are shown, of those in this order.
-fn keep_first(frames: &mut Vec<DetectionFrame>) {
+fn keep_first(frames: &mut Vec<(&str, Shown)>, most: usize) {
     let mut boxes = 0;
-    frames.retain(|frame| {
+    frames.retain(|(_, Shown { frame, .. })| {
         let is_kept = boxes + frame.boxes.len() <= MOST_BOXES;
         boxes += if is_kept { frame.boxes.len() } else { 0 };
         is_kept
     });
-    frames.truncate(MOST_FRAMES);
+    frames.truncate(most);
 }
 
 /// The score that half of the hits of a class reach; of false boxes those below it are less sure.

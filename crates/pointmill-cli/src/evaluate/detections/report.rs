@@ -34,7 +34,7 @@ pub(super) fn lines(found: &DetectionReport, of: &Totals) -> Vec<String> {
 pub(super) fn mean_ap(found: &DetectionReport) -> Option<String> {
     let mean = found.mean_ap?;
     Some(match found.protocol {
-        Protocol::KittiR40 | Protocol::KittiR11 => format!("mean AP {:.2} (3d, moderate, in percent)", 100.0 * mean),
+        Protocol::KittiR40 | Protocol::KittiR11 => format!("mean AP {:.2} % (3d, moderate)", 100.0 * mean),
         Protocol::NuScenes | Protocol::Argoverse2 => format!("mean AP {mean:.4}"),
     })
 }
