@@ -36,6 +36,7 @@ mod roi_pool;
 mod schema;
 mod see;
 mod synth;
+mod units;
 mod voxelize;
 
 use pointmill_batch::{

@@ -5,8 +5,9 @@ use crate::inputs::Source;
 use crate::outputs::{has_extension, plan_file};
 use crate::picture::{require_one, save_scene};
 use crate::text::{grouped, label};
+use crate::units::Units;
 use clap::Args;
-use pointmill_io::{Dtype, Place, Scan, class_name, escape};
+use pointmill_io::{Dtype, Place, Scan, Survey, class_name, escape};
 use pointmill_view::{CloudColours, class_colour, cloud_scene, require_memory, return_number, shown_points};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -106,7 +107,14 @@ impl See {
             Paint::Rgb(rgb) => CloudColours::Rgb(rgb),
             Paint::Kinds(kinds, key) => CloudColours::Kinds(kinds, *key),
         };
-        save_scene(Place::named(path), &cloud_scene(&title, &points, &colours, has_extension(path, "gif")))
+        let crs = scan.survey().and_then(Survey::system);
+        // The typeface of pictures is ASCII.
+        let units = Units::of(crs.as_ref()).symbols().map(|symbol| symbol.replace('°', "deg"));
+        let is_turning = has_extension(path, "gif");
+        save_scene(
+            Place::named(path),
+            &cloud_scene(&title, &points, &colours, units.each_ref().map(String::as_str), is_turning),
+        )
     }
 
     /// The colours of the points that are shown, and what they stand for.

@@ -45,7 +45,7 @@ pub enum CloudColours<'a> {
 /// The scene of a cloud; `is_turning` is for an animation of one turn around it.
 ///
 /// **Shapes.** `points` is `[N, 3]`. Of more than 1,000,000 points a layer keeps every so many: a
-/// caller with more takes those of [`shown_points`]. **Units and frames.** Metres. Up is z, except for an object: at
+/// caller with more takes those of [`shown_points`]. **Units and frames.** Lengths in `units`, of x and y and of z, such as `m` or `ft`. Up is z, except for an object: at
 /// most 3 m wide and flattest along z, but no flatter than a fifth of its width, as scans of objects
 /// are that a camera saw from the front; there it is y. Colours of values end where 2 % of the
 /// points lie beyond. A sweep, with the sensor among its points, is seen from behind the sensor and
@@ -56,18 +56,25 @@ pub enum CloudColours<'a> {
 /// use pointmill_view::{CloudColours, class_colour, cloud_scene};
 /// let points = [[637_000.0, 851_000.0, 420.0], [637_100.0, 851_050.0, 425.0]];
 /// let class = |class| (format!("class {class}"), class_colour(class));
-/// let scene = cloud_scene("2 points", &points, &CloudColours::Kinds(&[2, 6], class), false);
+/// let scene = cloud_scene("2 points", &points, &CloudColours::Kinds(&[2, 6], class), ["m"; 2], false);
 /// assert_eq!((scene.frames(), scene.picture().height()), (0, 1000));
 /// ```
-pub fn cloud_scene(title: &str, points: &[V3], colours: &CloudColours<'_>, is_turning: bool) -> Scene {
+pub fn cloud_scene(
+    title: &str,
+    points: &[V3],
+    colours: &CloudColours<'_>,
+    units: [&str; 2],
+    is_turning: bool,
+) -> Scene {
     let has_values = matches!(colours, CloudColours::Values(..) | CloudColours::Height);
     let paint = if has_values { Paint::Intensity } else { Paint::Own };
-    let mut scene = Scene { frame_ms: TURN_MS, ..Scene::new(title, paint) };
+    let mut scene =
+        Scene { frame_ms: TURN_MS, units: units.map(|unit| unit.to_owned().into()), ..Scene::new(title, paint) };
     match colours {
         CloudColours::Height => {
             let layer = Layer::points("points", points);
             let up = up_axis(&layer.extent(0).collect::<Vec<_>>());
-            scene.values = "height, m".into();
+            scene.values = format!("height, {}", scene.units[usize::from(up == 2)]).into();
             scene.push(layer.values(&points.iter().map(|p| p[up] as f32).collect::<Vec<_>>()));
         }
         CloudColours::Values(name, values) => {
@@ -325,7 +332,7 @@ mod tests {
         let points = surface([100.0, 80.0, 9.0]);
         let mut values: Vec<f32> = (0..2500).map(|i| i as f32).collect();
         (values[0], values[1], values[2]) = (f32::NAN, f32::INFINITY, -1e30);
-        let scene = cloud_scene("", &points, &CloudColours::Values("range", &values), false);
+        let scene = cloud_scene("", &points, &CloudColours::Values("range", &values), ["m"; 2], false);
         assert_eq!((scene.paint, &*scene.values, scene.up), (Paint::Intensity, "range", 2));
         let [low, high] = scene.intensities();
         assert!((45.0..60.0).contains(&low) && (2440.0..2455.0).contains(&high), "{low} {high}");
@@ -335,7 +342,7 @@ mod tests {
     fn kinds_have_a_layer_each_as_far_as_the_legend_reaches() {
         let points = surface([100.0, 80.0, 9.0]);
         let kinds: Vec<u8> = (0..2500u32).map(|i| if i < 2000 { 2 } else { (i % 19) as u8 }).collect();
-        let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, class), false);
+        let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, class), ["m"; 2], false);
         let names: Vec<&str> = scene.layers.iter().map(|layer| &*layer.name).collect();
         assert!(names.contains(&"class 2") && names.last() == Some(&"others"), "{names:?}");
         assert_eq!(scene.layers.iter().map(Layer::len).sum::<usize>(), 2500);
@@ -344,7 +351,7 @@ mod tests {
         let is_lit = |colour: [u8; 3]| scene.picture().rgb().as_chunks::<3>().0.contains(&colour);
         assert!(is_lit(class_colour(2)) && is_lit([92, 102, 120]));
         // Fewer kinds than points, and no kind.
-        assert_eq!(cloud_scene("", &points, &CloudColours::Kinds(&[], class), false).layers.len(), 0);
+        assert_eq!(cloud_scene("", &points, &CloudColours::Kinds(&[], class), ["m"; 2], false).layers.len(), 0);
         assert_ne!(return_number(1).1, return_number(2).1);
     }
 
@@ -356,7 +363,7 @@ mod tests {
         let odd = vec![[f64::NAN; 3], [f64::INFINITY, 0.0, 0.0], [1e300; 3]];
         for points in [sweep, far, surface([0.16, 0.15, 0.12]), vec![], vec![[3.0; 3]], odd] {
             let rgb = vec![[250, 120, 10]; points.len()];
-            let draw = || cloud_scene("a", &points, &CloudColours::Rgb(&rgb), true);
+            let draw = || cloud_scene("a", &points, &CloudColours::Rgb(&rgb), ["m"; 2], true);
             let (scene, picture) = (draw(), draw().picture());
             let lit = picture.rgb().as_chunks::<3>().0.iter().filter(|c| c[0] > 60 && c[2] < c[0] / 3).count();
             assert!(lit > 20_000 || points.len() < 9, "{lit}");
@@ -364,7 +371,7 @@ mod tests {
             assert_eq!(scene.frames(), TURN);
             assert!(picture.rgb().as_chunks::<3>().0.contains(&BACKGROUND));
         }
-        let scene = cloud_scene("a", &surface([0.16, 0.15, 0.12]), &CloudColours::Height, true);
+        let scene = cloud_scene("a", &surface([0.16, 0.15, 0.12]), &CloudColours::Height, ["m"; 2], true);
         // Heights are along y.
         let [low, high] = scene.intensities();
         assert!(low < 0.01 && (0.14..0.15).contains(&high), "{low} {high}");

@@ -111,7 +111,7 @@ impl VoxelScene {
                 )
             }
             None => {
-                let cameras = [fitted(&places, ABOVE, STRAYS), at_an_angle(&places, STRAYS)];
+                let cameras = [fitted(&places, ABOVE, STRAYS), at_an_angle(&[&places], STRAYS)];
                 (cameras.map(Camera::in_steps), ["from above, x to the right", "at an angle"])
             }
         };
