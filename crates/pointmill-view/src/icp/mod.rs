@@ -40,12 +40,12 @@ const POINT: u32 = 3;
 ///
 /// **Shapes.** `source` and `target` `[N]`, in the frames that poses are between; `iterations` in
 /// order, the guess first; `distances` `[N]` of the source at the last pose, or none, which leaves
-/// its colour. The farthest tenth, and what is not finite, have the colour of the end. **Units and frames.** Metres, the frame of the target. A picture has the
-/// first and the last pose side by side, or one above the other, with nearly all of both clouds, at
-/// one scale unless the first pose is far away. The view is oblique, along the axis
-/// on which the target extends least, or on sweeps from above across their longest extent, and the
-/// same in all frames; near points are brighter. **Order and determinism,
-/// limits.** As [`Scene`].
+/// its colour. The farthest tenth, and what is not finite, have the colour of the end. **Units and
+/// frames.** Metres, the frame of the target. A picture has the first and the last pose side by
+/// side, or one above the other, with nearly all of both clouds, at one scale unless the first
+/// pose is far away. The view is oblique, along the axis on which the target extends least, or on
+/// sweeps from above across their longest extent, and the same in all frames; near points are
+/// brighter. **Order and determinism, limits.** As [`Scene`].
 ///
 /// ```
 /// use pointmill_core::Pose;
