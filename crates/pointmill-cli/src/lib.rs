@@ -37,6 +37,7 @@ mod roi_pool;
 mod schema;
 mod see;
 mod synth;
+mod units;
 mod voxelize;
 
 use pointmill_batch::{

@@ -5,6 +5,7 @@ use crate::changes::ChangeArgs;
 use crate::clouds::{Clouds, ColumnArgs, Columns};
 use crate::flags::{BatchArgs, FrameArgs, ReadArgs, SensorArgs, names};
 use crate::outputs::require_folder_of;
+use crate::see::{See, SeeArgs};
 use clap::Args;
 use pointmill_data::FirstOfVoxel;
 use pointmill_data::poses::{Deskew, InputPoses};
@@ -51,6 +52,8 @@ pub(crate) struct MergeArgs {
     /// that is new or empty. Points that are not finite are left out, and memory holds all others
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     tiles: Option<u32>,
+    #[command(flatten)]
+    see: SeeArgs,
     #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
@@ -118,15 +121,24 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
             Clouds::of_tiles(inputs, args.columns, changes)?
         }
     };
+    let see = args.see.plan_joined(&sources)?;
     let origin = Some(clouds.inputs.origin());
-    let job = Job { out: Some(out), origin, ..Job::new(COMMAND, &sources, args.batch) };
+    let job = Job {
+        out: Some(out),
+        picture: args.see.visualize.as_deref(),
+        origin,
+        ..Job::new(COMMAND, &sources, args.batch)
+    };
     job.begin(clouds.begin(), printer)?;
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf();
+    let out = out.to_path_buf();
     let merge = Merge {
         clouds,
+        see,
         poses,
         voxel_size: args.voxel_size,
-        tiles: args.tiles.map(|edge| (out.into(), edge)),
+        tiles: args.tiles.map(|edge| (out.clone(), edge)),
+        out,
         common_columns: args.common_columns,
         folder,
     };
@@ -137,11 +149,13 @@ pub(crate) fn run(args: &MergeArgs, printer: &mut Printer) -> Result<(), Failure
 
 struct Merge {
     clouds: Clouds,
+    see: See,
     poses: Option<InputPoses>,
     voxel_size: Option<f64>,
     /// The folder and the edge of tiles.
     tiles: Option<(PathBuf, u32)>,
     common_columns: bool,
+    out: PathBuf,
     /// The folder of the output.
     folder: PathBuf,
 }
@@ -216,11 +230,12 @@ impl Command for Merge {
             totals.columns = all.fields.iter().map(|field| field.name.clone()).collect();
             let rounded = all.warnings.iter().filter(|warning| matches!(warning, Warning::Rounded { .. }));
             rounded.for_each(|warning| stderr::warning(format_args!("{}: {warning}", out.display())));
-            return Ok(true);
+        } else {
+            let written = self.clouds.write_joined(&joined)?;
+            totals.told.add(&written.columns, written.left_out);
+            totals.columns = written.columns;
         }
-        let written = self.clouds.write_joined(&joined)?;
-        totals.told.add(&written.columns, written.left_out);
-        totals.columns = written.columns;
+        self.see.draw_joined(&shown(&self.out), &joined)?;
         Ok(true)
     }
 
@@ -229,6 +244,7 @@ impl Command for Merge {
         let of = if points_kept != points { format!("{} of ", grouped(*points_kept)) } else { String::new() };
         let tiles = tiles.map_or_else(String::new, |n| format!(", {}", counted(n, "tile")));
         let line = format!("{}, {of}{} points{tiles}", counted(summary.counts.done, "input"), grouped(*points));
-        std::iter::once(line).chain(summary.of.told.lines(&self.clouds)).collect()
+        let told = summary.of.told.lines(&self.clouds);
+        std::iter::once(line).chain(told).chain(written("picture", summary.picture.as_deref())).collect()
     }
 }

@@ -5,8 +5,9 @@ use crate::inputs::Source;
 use crate::outputs::{has_extension, plan_file};
 use crate::picture::{require_one, save_scene};
 use crate::text::{grouped, label};
+use crate::units::Units;
 use clap::Args;
-use pointmill_io::{Dtype, Place, Scan, class_name, escape};
+use pointmill_io::{Dtype, Joined, Place, Scan, Survey, class_name, escape};
 use pointmill_view::{CloudColours, class_colour, cloud_scene, require_memory, return_number, shown_points};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +23,7 @@ const RETURN: [&str; 2] = ["return_number", "return"];
 /// The picture of a cloud.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SeeArgs {
-    /// Draw the points of one input: a picture (.png), one turn around them (.gif), or a page for a
+    /// Draw the points of one input, or of `merge` those of all: a picture (.png), one turn around them (.gif), or a page for a
     /// browser (.html). Of more than 1,000,000 points one of each stretch of the file is drawn
     #[arg(long, value_name = "OUT.png|.html|.gif")]
     pub(crate) visualize: Option<PathBuf>,
@@ -52,10 +53,15 @@ enum Paint {
 impl SeeArgs {
     /// Checks that there is one input, and the name of the picture, before any work.
     pub(crate) fn plan(&self, sources: &[Source]) -> Result<See, Failure> {
+        if sources.len() != 1 {
+            require_one("--visualize", self.visualize.as_deref(), "input")?;
+        }
+        self.plan_joined(sources)
+    }
+
+    /// As [`Self::plan`], for a picture of all inputs.
+    pub(crate) fn plan_joined(&self, sources: &[Source]) -> Result<See, Failure> {
         if let Some(path) = &self.visualize {
-            if sources.len() != 1 {
-                require_one("--visualize", Some(path), "input")?;
-            }
             let inputs: Vec<&Path> = sources.iter().filter_map(Source::path).collect();
             plan_file("--visualize", path, &["png", "html", "gif"], &inputs)?;
         }
@@ -87,11 +93,25 @@ impl See {
         }
     }
 
+    /// Draws the points of several clouds in one file of this name.
+    pub(crate) fn draw_joined(&self, name: &str, joined: &Joined) -> Result<(), Failure> {
+        if self.path.is_none() {
+            return Ok(());
+        }
+        let count = joined.points();
+        let rows: Vec<usize> = shown_points(count).collect();
+        self.draw_of(name, &joined.select(&rows)?, count)
+    }
+
     /// Draws a cloud of this name, and writes the picture.
     pub(crate) fn draw(&self, name: &str, scan: &Scan) -> Result<(), Failure> {
+        self.draw_of(name, scan, scan.cloud.len())
+    }
+
+    /// As [`Self::draw`], where the points are some of so many.
+    fn draw_of(&self, name: &str, scan: &Scan, count: usize) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
-        let count = scan.cloud.len();
-        let shown: Vec<usize> = shown_points(count).collect();
+        let shown: Vec<usize> = shown_points(scan.cloud.len()).collect();
         require_memory(1, shown.len())?;
         let (paint, by) = self.paint(scan, &shown)?;
         let mut next = 0;
@@ -106,7 +126,14 @@ impl See {
             Paint::Rgb(rgb) => CloudColours::Rgb(rgb),
             Paint::Kinds(kinds, key) => CloudColours::Kinds(kinds, *key),
         };
-        save_scene(Place::named(path), &cloud_scene(&title, &points, &colours, has_extension(path, "gif")))
+        let crs = scan.survey().and_then(Survey::system);
+        // The typeface of pictures is ASCII.
+        let units = Units::of(crs.as_ref()).symbols().map(|symbol| symbol.replace('°', "deg"));
+        let is_turning = has_extension(path, "gif");
+        save_scene(
+            Place::named(path),
+            &cloud_scene(&title, &points, &colours, units.each_ref().map(String::as_str), is_turning),
+        )
     }
 
     /// The colours of the points that are shown, and what they stand for.

@@ -36,6 +36,7 @@ use std::path::{Path, PathBuf};
 /// let path = folder.join(format!("pointmill-doc-{}-joined.ply", std::process::id()));
 /// joined.write(&path, Format::Ply)?;
 /// assert_eq!(pointmill_io::read(&path, &Default::default())?.cloud.data(), [1.0, 2.0, 3.0, 7.0, 2.0, 3.0]);
+/// assert_eq!(joined.select(&[1])?.cloud.data(), [7.0, 2.0, 3.0]);
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -208,11 +209,33 @@ impl Joined {
     /// # Errors
     /// As [`merge`].
     pub fn scan(&self) -> Result<Scan, IoError> {
+        self.merged(|scan, _| Ok(scan))
+    }
+
+    /// The points with these numbers, in ascending order, as one scan. Memory holds one cloud beside
+    /// them.
+    ///
+    /// # Errors
+    /// As [`merge`].
+    pub fn select(&self, rows: &[usize]) -> Result<Scan, IoError> {
+        let mut rest = rows;
+        self.merged(|scan, before| {
+            let (own, others) = rest.split_at(rest.partition_point(|row| *row < before + scan.cloud.len()));
+            rest = others;
+            // A cloud has fewer points than a u32 counts.
+            scan.select(&own.iter().map(|row| (row - before) as u32).collect::<Vec<_>>())
+        })
+    }
+
+    /// What is made of each cloud and the number of points before it, as one scan.
+    fn merged(&self, mut made_of: impl FnMut(Scan, usize) -> Result<Scan, IoError>) -> Result<Scan, IoError> {
+        let mut before = 0;
         merge(self.held.iter().enumerate().map(|(i, held)| {
             let mut rows = self.rows(held)?;
             self.all.iter().for_each(|all| keep(&mut rows, &all.fields));
             let format = if i == 0 { self.format } else { Format::Bin };
-            let scan = Scan::new(rows, &held.path, format)?.0;
+            let scan = made_of(Scan::new(rows, &held.path, format)?.0, before)?;
+            before += held.points;
             let origin = pointmill_core::LocalOrigin::At(self.origin);
             Ok((held.path.clone(), if i == 0 { scan.about(origin) } else { scan }))
         }))
@@ -319,6 +342,12 @@ mod tests {
                 let held = joined.scan().unwrap();
                 let parts = |scan: &Scan| (scan.cloud.clone(), scan.xyz_f64.clone(), scan.wide.clone());
                 assert_eq!(parts(&held), parts(&merged), "{count} {is_common}");
+                for every in [1, 3, 1000] {
+                    let rows: Vec<usize> = (1..joined.points()).step_by(every).collect();
+                    let same: Vec<u32> = rows.iter().map(|row| *row as u32).collect();
+                    let [few, wanted] = [joined.select(&rows), merged.select(&same)].map(Result::unwrap);
+                    assert_eq!(parts(&few), parts(&wanted), "{count} {is_common} {every}");
+                }
                 for ending in endings {
                     let [a, b] = ["a", "b"].map(|name| folder.path().join(format!("{name}.{ending}")));
                     joined.write(&a, Format::for_writing(&a).unwrap()).unwrap();

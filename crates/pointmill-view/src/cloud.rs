@@ -3,9 +3,11 @@
 use crate::Camera;
 use crate::framing::{ABOVE, fitted, spans, sweep_reach};
 use crate::layout::{Panel, Sheet, areas};
+use crate::quantiles::quantiles;
 use crate::scene::{Layer, Paint, Scene};
-use pointmill_core::Aabb;
 use std::collections::BTreeMap;
+
+use crate::voxels::ring;
 
 type V3 = [f64; 3];
 
@@ -26,8 +28,10 @@ const OBJECT: f64 = 3.0;
 const DEEP: f64 = 0.2;
 /// A cloud that is so many times as long as wide has its views below each other.
 const LONG: f64 = 1.7;
-/// Pixels of the legend.
-const LEGEND_ROOM: usize = 1560;
+/// The part of the points of a sweep that lie below its ground.
+const GROUND: f64 = 0.05;
+/// Pixels of the legend beside range rings.
+const LEGEND_ROOM: usize = 1400;
 
 /// What colours the points of a cloud.
 #[derive(Clone, Debug)]
@@ -45,29 +49,38 @@ pub enum CloudColours<'a> {
 /// The scene of a cloud; `is_turning` is for an animation of one turn around it.
 ///
 /// **Shapes.** `points` is `[N, 3]`. Of more than 1,000,000 points a layer keeps every so many: a
-/// caller with more takes those of [`shown_points`]. **Units and frames.** Metres. Up is z, except for an object: at
-/// most 3 m wide and flattest along z, but no flatter than a fifth of its width, as scans of objects
-/// are that a camera saw from the front; there it is y. Colours of values end where 2 % of the
-/// points lie beyond. A sweep, with the sensor among its points, is seen from behind the sensor and
-/// from above; any other cloud from above, or an object from the front, and at an angle. **Order
-/// and determinism, limits.** As [`Scene`] and [`Layer`].
+/// caller with more takes those of [`shown_points`]. **Units and frames.** Lengths in `units`, of
+/// x and y and of z, such as `m` or `ft`. Up is z, except for an object: at most 3 m wide and
+/// flattest along z, but no flatter than a fifth of its width, as scans of objects are that a
+/// camera saw from the front; there it is y. Colours of values end where 2 % of the points lie
+/// beyond. A sweep, with the sensor among its points, is seen from behind the sensor, and nearly
+/// all of it from above, with range rings where lengths are in `m`; any other cloud from above, or
+/// an object from the front, and at an angle. **Order and determinism, limits.** As [`Scene`] and
+/// [`Layer`].
 ///
 /// ```
 /// use pointmill_view::{CloudColours, class_colour, cloud_scene};
 /// let points = [[637_000.0, 851_000.0, 420.0], [637_100.0, 851_050.0, 425.0]];
 /// let class = |class| (format!("class {class}"), class_colour(class));
-/// let scene = cloud_scene("2 points", &points, &CloudColours::Kinds(&[2, 6], class), false);
+/// let scene = cloud_scene("2 points", &points, &CloudColours::Kinds(&[2, 6], class), ["m"; 2], false);
 /// assert_eq!((scene.frames(), scene.picture().height()), (0, 1000));
 /// ```
-pub fn cloud_scene(title: &str, points: &[V3], colours: &CloudColours<'_>, is_turning: bool) -> Scene {
+pub fn cloud_scene(
+    title: &str,
+    points: &[V3],
+    colours: &CloudColours<'_>,
+    units: [&str; 2],
+    is_turning: bool,
+) -> Scene {
     let has_values = matches!(colours, CloudColours::Values(..) | CloudColours::Height);
     let paint = if has_values { Paint::Intensity } else { Paint::Own };
-    let mut scene = Scene { frame_ms: TURN_MS, ..Scene::new(title, paint) };
+    let mut scene =
+        Scene { frame_ms: TURN_MS, units: units.map(|unit| unit.to_owned().into()), ..Scene::new(title, paint) };
     match colours {
         CloudColours::Height => {
             let layer = Layer::points("points", points);
             let up = up_axis(&layer.extent(0).collect::<Vec<_>>());
-            scene.values = "height, m".into();
+            scene.values = format!("height, {}", scene.units[usize::from(up == 2)]).into();
             scene.push(layer.values(&points.iter().map(|p| p[up] as f32).collect::<Vec<_>>()));
         }
         CloudColours::Values(name, values) => {
@@ -85,7 +98,10 @@ pub fn cloud_scene(title: &str, points: &[V3], colours: &CloudColours<'_>, is_tu
         }
         scene.moving = turning(title, &places, scene.up, points.len());
     }
-    scene.still = still(title, &places, scene.up, points.len());
+    let rings = rings(&places).filter(|_| units[0] == "m");
+    let (rings, marks) = rings.unwrap_or_default();
+    rings.into_iter().for_each(|ring| scene.push(ring));
+    scene.still = still(title, &places, scene.up, (points.len(), &marks));
     scene
 }
 
@@ -215,17 +231,15 @@ fn point_size([_, _, width, height]: [u32; 4], count: usize) -> u32 {
     (0.9 * pixels.sqrt()).clamp(3.0, 8.0) as u32
 }
 
-fn still(title: &str, places: &[V3], up: usize, count: usize) -> Sheet {
-    let reach = sweep_reach(places).filter(|_| !places.is_empty());
+fn still(title: &str, places: &[V3], up: usize, (count, marks): (usize, &[(V3, &'static str)])) -> Sheet {
+    let is_sweep = !places.is_empty() && sweep_reach(places).is_some();
     let [x, y, _] = spans(places, ABOVE, STRAYS).map(|[low, high]| high - low);
-    let is_long = reach.is_some() || x > LONG * y;
+    let is_long = x > LONG * y;
     let areas = areas(SIZE, if is_long { &[(60, 1), (40, 1)] } else { &[(1, 2)] });
-    let (cameras, labels) = if let Some(reach) = reach {
-        let half = 10.0 * libm::ceil(reach / 10.0).max(1.0) as f32;
-        let wide = half * areas[1][3] as f32 / areas[1][2] as f32;
-        let above = Camera::birds_eye_sideways(Aabb::new([-half, -wide, 0.0], [half, wide, 0.0]));
+    let (cameras, labels) = if is_sweep {
         let behind = Camera::perspective([-16.0, 0.0, 9.0], [12.0, 0.0, -1.7], 62.0);
-        ([behind, above], ["from behind the sensor", "from above, x to the right"])
+        let cameras = [behind, fitted(places, ABOVE, STRAYS)];
+        (cameras, ["from behind the sensor", "from above, x to the right"])
     } else if up == 1 {
         let cameras = [turned(1, 0.0, 0.0), turned(1, ASIDE, DOWN_ON_OBJECT)];
         (cameras.map(|axes| fitted(places, axes, STRAYS)), ["from the front, y up", "at an angle, y up"])
@@ -237,10 +251,23 @@ fn still(title: &str, places: &[V3], up: usize, count: usize) -> Sheet {
         label: labels[k].into(),
         point: point_size(area, count),
         is_shaded: true,
+        marks: marks.to_vec(),
         ..Panel::new(area, cameras[k], &[])
     };
     let panels = areas.into_iter().enumerate().map(panel).collect();
     Sheet { size: SIZE, titles: vec![title.to_owned()], panels, ..Sheet::default() }
+}
+
+/// Rings on the ground around a sensor among the places, and where their radii are written.
+fn rings(places: &[V3]) -> Option<(Vec<Layer>, Vec<(V3, &'static str)>)> {
+    const RINGS: [(f64, &str); 4] = [(10.0, "10 m"), (20.0, "20 m"), (40.0, "40 m"), (80.0, "80 m")];
+    sweep_reach(places).filter(|_| !places.is_empty())?;
+    let [x, y, _] = spans(places, ABOVE, STRAYS);
+    let ground = quantiles(places.iter().map(|p| p[2]).collect(), GROUND)?[1];
+    let reach = x[1].max(-x[0]).max(y[1]).max(-y[0]);
+    let shown = RINGS.into_iter().filter(|(radius, _)| *radius <= reach);
+    let marks = shown.clone().map(|(radius, text)| ([radius, 0.0, ground], text)).collect();
+    Some((shown.map(|(radius, _)| ring(radius, ground)).collect(), marks))
 }
 
 /// One turn about what is up, at one scale.
@@ -333,7 +360,7 @@ mod tests {
         let points = surface([100.0, 80.0, 9.0]);
         let mut values: Vec<f32> = (0..2500).map(|i| i as f32).collect();
         (values[0], values[1], values[2]) = (f32::NAN, f32::INFINITY, -1e30);
-        let scene = cloud_scene("", &points, &CloudColours::Values("range", &values), false);
+        let scene = cloud_scene("", &points, &CloudColours::Values("range", &values), ["m"; 2], false);
         assert_eq!((scene.paint, &*scene.values, scene.up), (Paint::Intensity, "range", 2));
         let [low, high] = scene.intensities();
         assert!((45.0..60.0).contains(&low) && (2440.0..2455.0).contains(&high), "{low} {high}");
@@ -341,9 +368,9 @@ mod tests {
 
     #[test]
     fn kinds_have_a_layer_each_as_far_as_the_legend_reaches() {
-        let points = surface([100.0, 80.0, 9.0]);
+        let points: Vec<V3> = surface([100.0, 80.0, 9.0]).iter().map(|p| [p[0] + 500.0, p[1], p[2]]).collect();
         let kinds: Vec<u8> = (0..2500u32).map(|i| if i < 2000 { 2 } else { (i % 19) as u8 }).collect();
-        let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, class), false);
+        let scene = cloud_scene("", &points, &CloudColours::Kinds(&kinds, class), ["m"; 2], false);
         let names: Vec<&str> = scene.layers.iter().map(|layer| &*layer.name).collect();
         assert!(names.contains(&"class 2") && names.last() == Some(&"others"), "{names:?}");
         assert_eq!(scene.layers.iter().map(Layer::len).sum::<usize>(), 2500);
@@ -352,8 +379,31 @@ mod tests {
         let is_lit = |colour: [u8; 3]| scene.picture().rgb().as_chunks::<3>().0.contains(&colour);
         assert!(is_lit(class_colour(2)) && is_lit([92, 102, 120]));
         // Fewer kinds than points, and no kind.
-        assert_eq!(cloud_scene("", &points, &CloudColours::Kinds(&[], class), false).layers.len(), 0);
+        assert_eq!(cloud_scene("", &points, &CloudColours::Kinds(&[], class), ["m"; 2], false).layers.len(), 0);
         assert_ne!(return_number(1).1, return_number(2).1);
+    }
+
+    #[test]
+    fn a_sweep_is_whole_from_above_over_rings_of_its_range() {
+        let sweep: Vec<V3> =
+            surface([130.0, 60.0, 6.0]).iter().map(|p| [p[0] - 60.0, p[1] - 30.0, p[2] - 3.0]).collect();
+        let draw = |points: &[V3], unit| cloud_scene("", points, &CloudColours::Height, [unit; 2], false);
+        let scene = draw(&sweep, "m");
+        let rings: Vec<&Layer> = scene.layers.iter().filter(|layer| &*layer.name == "range rings").collect();
+        let radius = |layer: &&Layer| layer.places(0).map(|p| libm::hypot(p[0], p[1])).fold(0.0, f64::max);
+        let radii: Vec<f64> = rings.iter().map(|ring| libm::round(radius(ring))).collect();
+        assert_eq!(radii, [10.0, 20.0, 40.0]);
+        let above = &scene.still.panels[1];
+        let [_, _, width, height] = above.area;
+        let view = above.camera.view(width, height);
+        let is_seen = |p: &&V3| {
+            let at = view.project(**p).unwrap();
+            (0.0..width.into()).contains(&at.x) && (0.0..height.into()).contains(&at.y)
+        };
+        assert!(sweep.iter().filter(is_seen).count() * 100 >= 98 * sweep.len());
+        // Feet are no metres, and what a sensor is not among has no range.
+        let far: Vec<V3> = sweep.iter().map(|p| [p[0] + 900.0, p[1], p[2]]).collect();
+        assert_eq!([draw(&sweep, "ft"), draw(&far, "m"), draw(&[], "m")].map(|scene| scene.layers.len()), [1; 3]);
     }
 
     #[test]
@@ -364,7 +414,7 @@ mod tests {
         let odd = vec![[f64::NAN; 3], [f64::INFINITY, 0.0, 0.0], [1e300; 3]];
         for points in [sweep, far, surface([0.16, 0.15, 0.12]), vec![], vec![[3.0; 3]], odd] {
             let rgb = vec![[250, 120, 10]; points.len()];
-            let draw = || cloud_scene("a", &points, &CloudColours::Rgb(&rgb), true);
+            let draw = || cloud_scene("a", &points, &CloudColours::Rgb(&rgb), ["m"; 2], true);
             let (scene, picture) = (draw(), draw().picture());
             let lit = picture.rgb().as_chunks::<3>().0.iter().filter(|c| c[0] > 60 && c[2] < c[0] / 3).count();
             assert!(lit > 20_000 || points.len() < 9, "{lit}");
@@ -372,7 +422,7 @@ mod tests {
             assert_eq!(scene.frames(), TURN);
             assert!(picture.rgb().as_chunks::<3>().0.contains(&BACKGROUND));
         }
-        let scene = cloud_scene("a", &surface([0.16, 0.15, 0.12]), &CloudColours::Height, true);
+        let scene = cloud_scene("a", &surface([0.16, 0.15, 0.12]), &CloudColours::Height, ["m"; 2], true);
         // Heights are along y.
         let [low, high] = scene.intensities();
         assert!(low < 0.01 && (0.14..0.15).contains(&high), "{low} {high}");

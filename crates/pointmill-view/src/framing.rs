@@ -27,20 +27,32 @@ pub(crate) fn spans(places: &[V3], axes: [V3; 3], share: f64) -> [[f64; 2]; 3] {
     axes.map(|axis| bulk(places.iter().map(|p| dot(axis, *p)).collect(), share).unwrap_or([-10.0, 10.0]))
 }
 
+/// As [`spans`] of all groups: a small one is no stray beside a large one.
+pub(crate) fn spans_of_each(groups: &[&[V3]], axes: [V3; 3], share: f64) -> [[f64; 2]; 3] {
+    let each = groups.iter().filter(|places| !places.is_empty()).map(|places| spans(places, axes, share));
+    let both = |a: [[f64; 2]; 3], b: [[f64; 2]; 3]| [0, 1, 2].map(|k| [a[k][0].min(b[k][0]), a[k][1].max(b[k][1])]);
+    each.reduce(both).unwrap_or_else(|| spans(&[], axes, share))
+}
+
 /// A parallel view along the last axis that the places fill.
 pub(crate) fn fitted(places: &[V3], axes: [V3; 3], share: f64) -> Camera {
-    let bounds = spans(places, axes, share);
+    fitted_to_each(&[places], axes, share)
+}
+
+/// As [`fitted`], with most of each group.
+pub(crate) fn fitted_to_each(groups: &[&[V3]], axes: [V3; 3], share: f64) -> Camera {
+    let bounds = spans_of_each(groups, axes, share);
     let most = bounds.iter().map(|[low, high]| high - low).fold(1e-6, f64::max);
     let [across, along, _] =
         bounds.map(|[low, high]| (0.5 * low + 0.5 * high, ((high - low) * (1.0 + 2.0 * AIR)).max(1e-3 * most)));
     Camera::parallel(axes, [across.0, along.0], [across.1, along.1])
 }
 
-/// A view on most of the surface of a cloud, at an angle, in which far points fade.
-pub(crate) fn at_an_angle(places: &[V3], share: f64) -> Camera {
-    let axes = oblique(facing(spans(places, ABOVE, share).map(|[low, high]| high - low)));
-    let depths = spans(places, axes, share)[2];
-    fitted(places, axes, share).fading([depths[0], depths[1].max(depths[0] + 1e-6)])
+/// A view on most of the surface of clouds, at an angle, in which far points fade.
+pub(crate) fn at_an_angle(groups: &[&[V3]], share: f64) -> Camera {
+    let axes = oblique(facing(spans_of_each(groups, ABOVE, share).map(|[low, high]| high - low)));
+    let depths = spans_of_each(groups, axes, share)[2];
+    fitted_to_each(groups, axes, share).fading([depths[0], depths[1].max(depths[0] + 1e-6)])
 }
 
 /// Right, up and ahead: the view is along the axis of the least extent, where most of a surface
@@ -95,7 +107,7 @@ mod tests {
         for (size, x, y) in [(0.16, -0.08, 0.02), (1200.0, 1.8, 935.0), (30.0, 4e6, -5e6)] {
             let cloud = slope(size, x, y);
             assert_eq!(sweep_reach(&cloud), None);
-            for (camera, height) in [(fitted(&cloud, ABOVE, 0.005), 414), (at_an_angle(&cloud, 0.005), 526)] {
+            for (camera, height) in [(fitted(&cloud, ABOVE, 0.005), 414), (at_an_angle(&[&cloud], 0.005), 526)] {
                 let view = camera.view(792, height);
                 let places: Vec<_> = cloud.iter().map(|p| view.project(*p).unwrap()).collect();
                 let is_inside =
@@ -114,13 +126,23 @@ mod tests {
     #[test]
     fn far_points_fade_and_strays_do_not_widen_the_view() {
         let mut cloud = slope(30.0, 400.0, -20.0);
-        let camera = at_an_angle(&cloud, 0.005);
+        let camera = at_an_angle(&[&cloud], 0.005);
         let view = camera.view(100, 100);
         let light: Vec<f64> = cloud.iter().map(|p| view.haze(view.project(*p).unwrap().depth)).collect();
         let [low, high] = [f64::min, f64::max].map(|of| light.iter().copied().fold(0.5, of));
         assert!(low < 0.35 && high > 0.95, "{low} {high}");
         cloud[7] = [-1e7, 3e6, 0.0];
-        assert!(at_an_angle(&cloud, 0.005).view(100, 100).pixels_per_metre(1.0) > 0.7 * view.pixels_per_metre(1.0));
+        assert!(at_an_angle(&[&cloud], 0.005).view(100, 100).pixels_per_metre(1.0) > 0.7 * view.pixels_per_metre(1.0));
+    }
+
+    #[test]
+    fn a_small_cloud_beside_a_large_one_is_in_the_view() {
+        let (large, small) = (slope(30.0, 0.0, 0.0), vec![[90.0, 5.0, 1.0]; 3]);
+        for camera in [fitted_to_each(&[&large, &[], &small], ABOVE, 0.005), at_an_angle(&[&large, &small], 0.005)] {
+            let at = camera.view(400, 300).project(small[0]).unwrap();
+            assert!((0.0..400.0).contains(&at.x) && (0.0..300.0).contains(&at.y), "{at:?}");
+        }
+        assert_eq!(fitted_to_each(&[], ABOVE, 0.005), fitted(&[], ABOVE, 0.005));
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::{Camera, Gif, Image, MAX_SIDE, ViewError};
 /// first and the last of more than two are shown.
 pub(crate) const MOST_FRAMES: usize = 120;
 const HELD_MS: u32 = 1500;
+/// The most pixels of a bar that tells the scale, with its text.
+const BAR: usize = 300;
 /// The part of the places that may be outside of a view on each side.
 const STRAYS: f64 = 0.005;
 
@@ -70,7 +72,7 @@ impl Scene {
 
     fn compose(&self, sheet: &Sheet, frame: usize, tones: &Tones) -> Image {
         if sheet.panels.is_empty() {
-            let camera = at_an_angle(&self.places(frame, &[]), STRAYS);
+            let camera = at_an_angle(&[&self.places(frame, &[])], STRAYS);
             let panels = vec![Panel::new(areas(STILL, &[(1, 1)])[0], camera, &[])];
             return self.compose(&Sheet { size: STILL, panels, ..sheet.clone() }, frame, tones);
         }
@@ -109,9 +111,14 @@ impl Scene {
                 image.text(letter, at.x as i32 + 4, at.y as i32 - 20, INK);
             }
         }
-        image.small_text(&panel.label, 8, height as i32 - 16, FAINT);
+        // In letters as large as leave room for the bar.
+        if 10 * panel.label.len() + BAR < width as usize {
+            image.text(&panel.label, 8, height as i32 - 24, INK);
+        } else {
+            image.small_text(&panel.label, 8, height as i32 - 16, INK);
+        }
         if camera.is_parallel() {
-            scale_bar(&mut image, width - 10, height - 24, view.pixels_per_metre(1.0));
+            scale_bar(&mut image, [width - 10, height - 24], view.pixels_per_metre(1.0), &self.units[0]);
         }
         image
     }
@@ -124,7 +131,7 @@ impl Scene {
         let ramp: Option<([String; 2], Tone, u32)> = match self.paint {
             Paint::Height => {
                 let [low, high] = tones.heights.map(|z| format!("{:.1}", z + self.about[2]));
-                Some(([low, format!("{high} m")], tone, 160))
+                Some(([low, format!("{high} {}", self.units[1])], tone, 160))
             }
             Paint::Intensity => {
                 let [low, high] = tones.intensities.map(digits);
@@ -158,16 +165,16 @@ impl Scene {
     }
 }
 
-/// Draws a bar of a round number of metres that is 60 to 200 pixels long, its right end at `x`, its
+/// Draws a bar of a round number of a unit that is 60 to 200 pixels long, its right end at `x`, its
 /// text left of it.
-pub(crate) fn scale_bar(picture: &mut Image, x: u32, y: u32, pixels_per_metre: f64) {
+pub(crate) fn scale_bar(picture: &mut Image, [x, y]: [u32; 2], pixels: f64, unit: &str) {
     let lengths = (-3..7).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * libm::pow(10.0, f64::from(e))));
-    let Some(metres) = lengths.into_iter().find(|m| (60.0..=200.0).contains(&(m * pixels_per_metre))) else { return };
-    let length = (metres * pixels_per_metre + 0.5) as u32;
-    picture.paste(&Image::filled(length, 3, INK), x - length, y + 9);
-    for end in [x - length, x - 3] {
+    let Some(length) = lengths.into_iter().find(|m| (60.0..=200.0).contains(&(m * pixels))) else { return };
+    let wide = (length * pixels + 0.5) as u32;
+    picture.paste(&Image::filled(wide, 3, INK), x - wide, y + 9);
+    for end in [x - wide, x - 3] {
         picture.paste(&Image::filled(3, 11, INK), end, y + 5);
     }
-    let text = format!("{metres} m");
-    picture.text(&text, (x - length) as i32 - 12 - 10 * text.len() as i32, y as i32, INK);
+    let text = format!("{length} {unit}");
+    picture.text(&text, (x - wide) as i32 - 12 - 10 * text.len() as i32, y as i32, INK);
 }

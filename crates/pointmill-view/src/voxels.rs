@@ -103,7 +103,7 @@ impl VoxelScene {
                 let up = half * areas[0][3] as f32 / areas[0][2] as f32;
                 let bounds = Aabb::new([-half, -up, range.min[2]], [half, up, range.max[2]]);
                 let ground = places.iter().map(|p| p[2]).fold(0.0, f64::min).max(-2.0);
-                self.scene.layers.extend(RINGS.map(|radius| ring(radius, ground)));
+                self.scene.layers.extend(RINGS.map(|radius| ring(radius, ground).hidden()));
                 let behind = Camera::perspective([-15.0, 0.0, 8.5], [11.5, 0.0, -1.73], 54.0);
                 (
                     [Camera::birds_eye_sideways(bounds), behind],
@@ -111,7 +111,7 @@ impl VoxelScene {
                 )
             }
             None => {
-                let cameras = [fitted(&places, ABOVE, STRAYS), at_an_angle(&places, STRAYS)];
+                let cameras = [fitted(&places, ABOVE, STRAYS), at_an_angle(&[&places], STRAYS)];
                 (cameras.map(Camera::in_steps), ["from above, x to the right", "at an angle"])
             }
         };
@@ -133,8 +133,8 @@ impl VoxelScene {
 }
 
 /// A circle around the sensor.
-fn ring(radius: f64, z: f64) -> Layer {
+pub(crate) fn ring(radius: f64, z: f64) -> Layer {
     let at = |k: u32| f64::from(k) * (core::f64::consts::TAU / 120.0);
     let points: Vec<V3> = (0..=120).map(at).map(|a| [radius * libm::cos(a), radius * libm::sin(a), z]).collect();
-    Layer::line("range rings", &points).colour(RING_COLOUR).hidden()
+    Layer::line("range rings", &points).colour(RING_COLOUR)
 }

@@ -146,7 +146,8 @@ impl Command for Icp<'_> {
         let clouds = [&scan, &self.onto.scan];
         let written = write_aligned(&self.outputs, index, self.files.out, clouds, &called.found.target_from_source)?;
         if let Some((path, extension)) = self.files.picture {
-            picture::write(path, extension, &self.device, clouds, &called.found)?;
+            let named = ([&*name, &shown(&self.args.target)], clouds);
+            picture::write(path, extension, &self.device, named, &called.found)?;
         }
         if let Some((path, extension)) = self.files.plot {
             plot::write(path, extension, &self.device, &scan, &self.onto, &called.found)?;

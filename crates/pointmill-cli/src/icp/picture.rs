@@ -1,10 +1,11 @@
 //! `--visualize` of `icp`: the source moving onto the target.
 
+use super::report::metres;
 use crate::failure::Failure;
 use crate::inputs::rows;
 use crate::picture::save_scene;
-use crate::text::{ended, grouped, titled};
-use pointmill::icp::{Iteration, Registration, Search, Searcher};
+use crate::text::{counted, grouped, label, titled};
+use pointmill::icp::{Fit, Iteration, Registration, Search, Searcher};
 use pointmill::{Device, Pose};
 use pointmill_io::{Place, Scan};
 use pointmill_view::{IcpIteration, icp_scene, require_memory};
@@ -15,7 +16,7 @@ pub(super) fn write(
     path: &Path,
     extension: &str,
     device: &Device,
-    [source, target]: [&Scan; 2],
+    (names, [source, target]): ([&str; 2], [&Scan; 2]),
     found: &Registration,
 ) -> Result<(), Failure> {
     let trace = &found.fit.trace;
@@ -29,14 +30,19 @@ pub(super) fn write(
     };
     let iterations: Vec<IcpIteration> = trace.iter().map(iteration).collect();
     let distances = distances(device, [source, target], &found.target_from_source)?;
-    let title = title([source, target], ended(found.status));
+    let Fit { fitness, inlier_rmse, .. } = found.fit;
+    let end = if found.converged() { "converged" } else { found.status.as_str() };
+    let steps = counted(found.iterations, "iteration");
+    let end = format!("{end}, {steps}, rmse {} m, fitness {fitness:.4}", metres(inlier_rmse));
+    let title = title(names, [source, target], &end);
     save_scene(Place::named(path), &icp_scene(&title, &source.xyz(), &target.xyz(), &iterations, &distances))
 }
 
 /// The title of a picture of two clouds.
-pub(crate) fn title([source, target]: [&Scan; 2], end: &str) -> String {
-    let [from, to] = [source, target].map(|scan| grouped(scan.cloud.len()));
-    titled(&format!("{from} points onto {to}: {end}"), source.cloud.origin())
+pub(crate) fn title([from, to]: [&str; 2], [source, target]: [&Scan; 2], end: &str) -> String {
+    let [n, m] = [source, target].map(|scan| grouped(scan.cloud.len()));
+    let title = format!("{} ({n} points) onto {} ({m}): {end}", label(from), label(to));
+    titled(&title, source.cloud.origin())
 }
 
 /// The distance of each point of the aligned source to the nearest of the target; infinite where it

@@ -93,7 +93,7 @@ fn trace_lines(trace: &[Iteration]) -> Vec<String> {
 }
 
 /// Metres with four digits, whether clouds are a bunny or a city.
-fn metres(length: f64) -> String {
+pub(super) fn metres(length: f64) -> String {
     if length == 0.0 || (1e-3..1e4).contains(&length) { format!("{length:.6}") } else { format!("{length:.3e}") }
 }
 

@@ -1,7 +1,8 @@
 //! The box around points.
 
 use crate::text::tidy;
-use pointmill_io::{Crs, Scan, Unit, escape};
+use crate::units::Units;
+use pointmill_io::Scan;
 use serde::Serialize;
 
 /// A box, in the precision of the file.
@@ -21,47 +22,6 @@ pub(crate) struct Corners<T> {
     min: [T; 3],
     /// Largest x, y, z.
     max: [T; 3],
-}
-
-/// The units of lengths for people: across, of x and y, and up, of z.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Units {
-    across: String,
-    up: String,
-}
-
-impl Default for Units {
-    fn default() -> Self {
-        Self { across: "m".into(), up: "m".into() }
-    }
-}
-
-impl Units {
-    /// Those of a system; metres where they are not known.
-    pub(super) fn of(crs: Option<&Crs>) -> Self {
-        let symbol = |unit: Option<&Unit>| unit.map_or_else(|| "m".into(), |unit| escape(unit.symbol()));
-        let unit = |of: fn(&Crs) -> Option<&Unit>| symbol(crs.and_then(of));
-        Self { across: unit(|crs| crs.unit.as_ref()), up: unit(Crs::height_unit) }
-    }
-
-    pub(super) fn across(&self) -> &str {
-        &self.across
-    }
-
-    /// Behind three lengths: one unit, or each where they differ.
-    fn behind(&self, texts: [String; 3], between: &str) -> String {
-        let Self { across, up } = self;
-        let [x, y, z] = texts;
-        if across == up {
-            return format!("{x}{between}{y}{between}{z} {across}");
-        }
-        format!("{x}{between}{y} {across}{between}{z} {up}")
-    }
-
-    /// A place, such as an origin.
-    pub(super) fn place(&self, at: [f64; 3]) -> String {
-        self.behind(at.map(|v| tidy(v).to_string()), ", ")
-    }
 }
 
 impl Bounds {
@@ -106,12 +66,13 @@ impl Bounds {
     }
 
     /// A line for each axis.
-    pub(super) fn lines(&self, Units { across, up }: &Units) -> [String; 3] {
+    pub(super) fn lines(&self, units: &Units) -> [String; 3] {
         fn axes<T: std::fmt::Display>(Corners { min, max }: &Corners<T>, units: [&str; 3]) -> [String; 3] {
             let line = |i: usize| format!("{}          {} .. {} {}", ["x", "y", "z"][i], min[i], max[i], units[i]);
             std::array::from_fn(line)
         }
-        let units = [across, across, up].map(String::as_str);
+        let [across, up] = units.symbols();
+        let units = [across, across, up];
         match self {
             Self::F32(corners) => axes(corners, units),
             Self::F64(Corners { min, max }) => axes(&Corners { min: min.map(tidy), max: max.map(tidy) }, units),

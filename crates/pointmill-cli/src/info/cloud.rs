@@ -1,9 +1,10 @@
 //! What is known of a cloud.
 
-use super::bounds::{Bounds, Units};
+use super::bounds::Bounds;
 use super::las::Las;
 use crate::batch::prelude::*;
 use crate::text::tidy;
+use crate::units::Units;
 use pointmill_io::{Format, IoError, Scan, Survey, Warning, escape};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! What a LAS file says of its points, and what its points tell of a survey.
 
-use super::bounds::Units;
 use crate::batch::prelude::*;
+use crate::units::Units;
 use pointmill_io::{Crs, Detail, IoError, Scan, Survey, Unit, class_name, escape};
 use serde::Serialize;
 
@@ -122,7 +122,7 @@ impl Las {
         lines.extend(line("classes    ", classes));
         lines.extend(line("returns    ", returns));
         lines.extend(self.density.iter().map(|Density { points, edge, squares }| {
-            let (unit, squares) = (units.across(), grouped(*squares));
+            let (unit, squares) = (units.symbols()[0], grouped(*squares));
             format!(
                 "density    {points:.3} points per square {unit}, on {squares} squares of {edge} {unit} with points"
             )

@@ -1,9 +1,10 @@
 //! What is known of an NDT map: of a file, and of a folder that has one by blocks.
 
-use super::bounds::{Bounds, Units};
+use super::bounds::Bounds;
 use crate::batch::prelude::*;
 use crate::ndt::cells_of;
 use crate::text::tidy;
+use crate::units::Units;
 use pointmill::ndt::{Covariance, NdtReport};
 use pointmill_data::{BlockMap, read_ndt_map_within};
 use pointmill_io::{IoError, Limits, Place};

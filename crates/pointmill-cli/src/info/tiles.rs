@@ -1,9 +1,10 @@
 //! What is known of a folder that has a map in tiles.
 
-use super::bounds::{Bounds, Units};
+use super::bounds::Bounds;
 use super::cloud::notes;
 use crate::batch::prelude::*;
 use crate::text::tidy;
+use crate::units::Units;
 use pointmill_data::find_inputs;
 use pointmill_io::{IoError, ReadOptions, read};
 use serde::Serialize;

@@ -69,13 +69,15 @@ pub(crate) fn run(args: &RegisterArgs, device: &str, printer: &mut Printer) -> R
 
 impl Register<'_> {
     /// Draws the source at the identity and at the pose, with its distance from the target.
-    fn draw(&self, path: &Path, source: &Scan, found: &Registered) -> Result<(), Failure> {
+    fn draw(&self, path: &Path, (name, source): (&str, &Scan), found: &Registered) -> Result<(), Failure> {
         let clouds = [source, &self.onto.scan];
         require_memory(2, 3 * (clouds[0].cloud.len() + clouds[1].cloud.len()))?;
-        let (pose, end) = (&found.target_from_source, found.verdict.as_str());
+        let pose = &found.target_from_source;
         let distances = distances(&self.device, clouds, pose)?;
+        let title = title([name, &shown(&self.args.target)], clouds, &report::verdict_and_overlap(found));
         let [from, to] = clouds.map(Scan::xyz);
-        save_scene(Place::named(path), &register_scene(&title(clouds, end), &from, &to, pose, end, &distances))
+        let verdict = found.verdict.as_str();
+        save_scene(Place::named(path), &register_scene(&title, &from, &to, pose, verdict, &distances))
     }
 }
 
@@ -105,7 +107,7 @@ impl Command for Register<'_> {
             saved = write_aligned(&self.outputs, index, self.format, clouds, &found.target_from_source)?;
         }
         if let Some(path) = self.picture {
-            self.draw(path, &scan, found)?;
+            self.draw(path, (&name, &scan), found)?;
         }
         let [source_points, target_points] = clouds.map(|scan| scan.cloud.len());
         let of = Row { found: found.clone(), source_points, target_points };

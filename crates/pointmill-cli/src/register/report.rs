@@ -4,10 +4,16 @@ use super::records::{Row, Totals};
 use crate::batch::Cell;
 use crate::json::{Frame, Summary};
 use crate::text::{counted, grouped, matrix_lines, percentiles, short, written};
-use pointmill::registration::global::{Overlap, Verdict};
+use pointmill::registration::global::{Overlap, Registered, Verdict};
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
+}
+
+/// The end of the title of a picture.
+pub(super) fn verdict_and_overlap(found: &Registered) -> String {
+    let [source, target] = [&found.source_overlap, &found.target_overlap].map(|overlap| percent(overlap.extent()));
+    format!("{}, overlap {source} of the source, {target} of the target", found.verdict)
 }
 
 /// A source alone: its pose, and how sure it is.

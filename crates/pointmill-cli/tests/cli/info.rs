@@ -141,6 +141,9 @@ fn surveys_tell_their_system_classes_returns_and_density() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     fs::write(at.join("feet.las"), survey(&[(2112, FEET.into())])).unwrap();
+    run(at, "info feet.las --visualize feet.html --color-by height").expect(0);
+    let page = String::from_utf8(fs::read(at.join("feet.html")).unwrap()).unwrap();
+    assert!(page.contains("\"units\":[\"ft\",\"ft\"]") && page.contains("\"values\":\"height, ft\""));
     let told = run(at, "info feet.las").expect(0).out;
     for line in [
         "x          640000 .. 640076 ft",

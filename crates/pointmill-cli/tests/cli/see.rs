@@ -56,6 +56,25 @@ fn any_cloud_is_drawn_by_what_its_points_have() {
 }
 
 #[test]
+fn all_inputs_of_merge_are_one_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_cloud(&at("a.xyz"));
+    fs::write(at("b.xyz"), fs::read_to_string(at("a.xyz")).unwrap().replace(" 5335", " 5336")).unwrap();
+    let told = run(folder.path(), "merge a.xyz b.xyz --out c.ply --visualize c.html --color-by class").expect(0);
+    assert!(told.out.contains("picture: c.html"), "{}", told.out);
+    let page = fs::read_to_string(at("c.html")).unwrap();
+    assert!(page.contains("<title>c.ply: 800 points, coloured by class<") && page.contains("\"name\":\"6 building\""));
+    let layers = page.split("\"count\":").skip(1).map(|rest| rest.split(',').next().unwrap().parse::<usize>().unwrap());
+    assert_eq!(layers.sum::<usize>(), 800);
+    // What a merge is read from is not drawn over, and nothing is drawn where an input cannot be read.
+    run(folder.path(), "merge a.xyz b.xyz --out d.ply --visualize a.xyz").expect(2);
+    fs::write(at("bad.ply"), "ply\nformat").unwrap();
+    run(folder.path(), "merge a.xyz bad.ply --out d.ply --visualize d.png").expect(3);
+    assert!(!at("d.png").exists() && !at("d.ply").exists());
+}
+
+#[test]
 fn pictures_are_named_and_alike() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -24,6 +24,8 @@ const LEVEL: u8 = 6;
 struct Header<'a> {
     frames: &'a [String],
     frame_ms: u32,
+    /// The frame that is shown first.
+    start: usize,
     paint: Paint,
     background: [u8; 3],
     /// The colours from low to high, red, green and blue as two hexadecimal digits each.
@@ -34,6 +36,8 @@ struct Header<'a> {
     heights: [f64; 2],
     /// What values are, in the list of colours.
     values: &'a str,
+    /// The units of lengths along x and y, and along z.
+    units: [&'a str; 2],
     /// The axis that is up: 0, 1 or 2.
     up: usize,
     intensities: [f64; 2],
@@ -64,6 +68,7 @@ impl Scene {
         let header = Header {
             frames: &self.frames,
             frame_ms: self.frame_ms,
+            start: self.start,
             paint: self.paint,
             background: BACKGROUND,
             palette,
@@ -71,6 +76,7 @@ impl Scene {
             radius,
             heights,
             values: &self.values,
+            units: self.units.each_ref().map(|unit| &**unit),
             up: self.up,
             intensities: self.intensities(),
             layers: layers.iter().map(|layer| layer.record()).collect(),

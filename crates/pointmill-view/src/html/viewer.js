@@ -217,7 +217,7 @@
 
   // --- Controls.
 
-  const state = { frame: 0, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: scene.up, grid: false, isLight: false, follow: false, picked: [] };
+  const state = { frame: scene.start, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: scene.up, grid: false, isLight: false, follow: false, picked: [] };
   const sensor = frames > 1 && scene.layers.find((layer) => layer.name === "sensor" && layer.poses > 1);
   const home = () => ({ yaw: state.up === 1 ? 0 : -Math.PI / 2, pitch: state.up === 1 ? 0.3 : 0.9 });
 
@@ -484,15 +484,16 @@
     const [from, to] = [width - 16 - length * pixels, width - 16];
     pen.strokeStyle = pen.fillStyle = ink;
     pen.beginPath(), pen.moveTo(from, base - 5), pen.lineTo(from, base), pen.lineTo(to, base), pen.lineTo(to, base - 5), pen.stroke();
-    pen.fillText(`${Number(length.toPrecision(1))} m`, (from + to) / 2, base - 12);
+    pen.fillText(`${Number(length.toPrecision(1))} ${scene.units[0]}`, (from + to) / 2, base - 12);
+    const [across, along] = scene.units;
     state.picked.forEach(({ p, name }, k) => {
       const [u, v, w] = [0, 1, 3].map((k) => view[k] * p[0] + view[4 + k] * p[1] + view[8 + k] * p[2] + view[12 + k]);
       if (w <= 0) return;
       const [x, y] = [(u / w / 2 + 0.5) * width, (0.5 - v / w / 2) * height];
       pen.beginPath(), pen.arc(x, y, 6, 0, 7), pen.stroke();
       const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(scene.radius / 10))));
-      const apart = k ? `; ${Math.hypot(...p.map((x, k) => x - state.picked[0].p[k])).toFixed(digits)} m apart` : "";
-      const words = `${name}: ${p.map((x, k) => (x + scene.origin[k]).toFixed(digits)).join(", ")} m${apart}`;
+      const apart = k ? `; ${Math.hypot(...p.map((x, k) => x - state.picked[0].p[k])).toFixed(digits)} ${across} apart` : "";
+      const words = `${name}: ${p.map((x, k) => (x + scene.origin[k]).toFixed(digits) + (k === 2 ? ` ${along}` : k && across !== along ? ` ${across}` : "")).join(", ")}${apart}`;
       const half = pen.measureText(words).width / 2 + 6;
       const middle = Math.min(Math.max(x, half), Math.max(width - half, half));
       pen.fillStyle = state.isLight ? "#ffffffdd" : "#1e242fdd";
@@ -571,7 +572,7 @@
     balls.forEach(drawLayer);
     gl.disable(gl.BLEND);
     gl.depthFunc(gl.LESS);
-    const legend = { height: [...heights().map((z) => z + scene.origin[state.up]), " m"], intensity: [...scene.intensities, ` ${scene.values}`], time: [0, 1, ""] }[state.mode];
+    const legend = { height: [...heights().map((z) => z + scene.origin[state.up]), ` ${scene.units[state.up === 2 ? 1 : 0]}`], intensity: [...scene.intensities, ` ${scene.values}`], time: [0, 1, ""] }[state.mode];
     $("legend").hidden = !legend;
     if (legend) [$("low").textContent, $("high").textContent] = [0, 1].map((k) => legend[k].toPrecision(3) + legend[2]);
     $("counter").textContent = frames ? `${state.frame + 1} of ${frames}` : "";
@@ -584,6 +585,7 @@
   };
   // A window of another shape, such as a phone that is turned: the view that the reader did not move is fitted again.
   window.onresize = () => (!state.follow && Object.keys(fitted).every((key) => fitted[key] === state[key]) ? fit({ yaw: state.yaw, pitch: state.pitch }) : draw());
+  $("slider").value = state.frame;
   drawGrid();
   fit(home());
   // A drive begins to play; a name that ends in #still, and a reader who wants little motion, keep the first frame.

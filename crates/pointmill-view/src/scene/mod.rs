@@ -57,9 +57,13 @@ pub struct Scene {
     pub(crate) paint: Paint,
     /// What the values of layers are.
     pub(crate) values: Cow<'static, str>,
+    /// The units of lengths along x and y, and along z.
+    pub(crate) units: [Cow<'static, str>; 2],
     /// The axis that is up in a page.
     pub(crate) up: usize,
     pub(crate) frame_ms: u32,
+    /// The frame that a page shows first.
+    pub(crate) start: usize,
     pub(crate) frames: Vec<String>,
     pub(crate) layers: Vec<Layer>,
     /// How a picture shows the scene, and each frame of an animation.
@@ -77,8 +81,10 @@ impl Scene {
             about: [0.0; 3],
             paint,
             values: "intensity".into(),
+            units: ["m".into(), "m".into()],
             up: 2,
             frame_ms: 100,
+            start: 0,
             frames: Vec::new(),
             layers: Vec::new(),
             still: Sheet::default(),
