@@ -125,14 +125,16 @@ impl VoxelGrid {
                 return Err(GridError::Range { axis, min: bounds.min[axis], max: bounds.max[axis] });
             }
             range.min[axis] = (s * libm::floor(min / s)) as f32;
-            range.max[axis] = (s * (libm::floor(max / s) + 1.0)) as f32;
+            range.max[axis] = ((s * (libm::floor(max / s) + 1.0)) as f32).max(range.min[axis].next_up());
         }
         let too_small = |_| GridError::TooSmall { least: least_size(size, &bounds), got: size };
         let grid = Self::new(size, range).map_err(too_small)?;
         for axis in 0..3 {
             let q = (bounds.max[axis] - range.min[axis]) / size[axis];
             if q >= grid.dims[axis] as f32 {
-                range.max[axis] = (f64::from(range.max[axis]) + f64::from(size[axis])) as f32;
+                // Far from the origin a cell may be less than what numbers of f32 are apart.
+                let more = (f64::from(range.max[axis]) + f64::from(size[axis])) as f32;
+                range.max[axis] = more.max(range.max[axis].next_up());
             }
         }
         Self::new(size, range).map_err(too_small)
@@ -271,6 +273,20 @@ mod tests {
                 p[axis] = bad;
                 assert_eq!(g.cell(p), None);
             }
+        }
+    }
+
+    proptest! {
+        /// Also where cells are smaller than what coordinates are apart.
+        #[test]
+        fn a_grid_around_a_box_has_its_corners(
+            from in prop::array::uniform3(-1e7f32..1e7),
+            extent in prop::array::uniform3(prop_oneof![Just(0.0f32), 0.0f32..10.0]),
+            size in prop::array::uniform3(0.02f32..3.0),
+        ) {
+            let bounds = Aabb::new(from, [0, 1, 2].map(|k| from[k] + extent[k]));
+            let g = VoxelGrid::around(size, bounds).unwrap();
+            prop_assert!(g.cell(bounds.min).is_some() && g.cell(bounds.max).is_some(), "{g:?}");
         }
     }
 

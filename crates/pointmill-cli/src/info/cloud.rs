@@ -2,6 +2,7 @@
 
 use super::bounds::Bounds;
 use super::las::Las;
+use super::system::System;
 use crate::batch::prelude::*;
 use crate::text::tidy;
 use crate::units::Units;
@@ -16,7 +17,7 @@ pub(crate) struct Cloud {
     pub(super) points: usize,
     /// The columns, in order.
     pub(super) columns: Vec<Column>,
-    /// The smallest box around the finite points, in the unit of `las.crs`, else in metres; null if there
+    /// The smallest box around the finite points, in the unit of `crs`, else in metres; null if there
     /// are none.
     pub(super) bounds: Option<Bounds>,
     /// Points with a NaN or an infinity in x, y or z.
@@ -28,6 +29,8 @@ pub(crate) struct Cloud {
     times: Option<CloudTimes>,
     /// The data set of `--dataset`; null without.
     dataset: Option<&'static str>,
+    /// The coordinate reference system, also of a `.prj` beside the file; null without one.
+    crs: Option<System>,
     /// What a LAS file says of its points; only where the file is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     las: Option<Las>,
@@ -76,10 +79,13 @@ impl Cloud {
             unit_source: times.unit_source.as_str(),
             start: times.start,
         });
-        let las = scan.survey().filter(|_| scan.format == Format::Las);
+        let survey = scan.survey();
+        let crs = survey.and_then(Survey::system);
+        let las = survey.filter(|_| scan.format == Format::Las);
         Ok(Self {
-            las: las.map(|survey| Las::of(scan, survey)).transpose()?,
-            units: Units::of(las.and_then(Survey::system).as_ref()),
+            las: las.map(|survey| Las::of(scan, survey, crs.as_ref())).transpose()?,
+            units: Units::of(crs.as_ref()),
+            crs: crs.as_ref().map(System::of),
             points: scan.cloud.len(),
             columns: scan.fields.iter().map(|f| Column::of(&f.name, f.dtype.as_str())).collect(),
             bounds: Bounds::of(scan),
@@ -114,6 +120,7 @@ impl Cloud {
                 tidy(times.start)
             )
         }));
+        lines.extend(self.crs.iter().flat_map(System::lines));
         lines.extend(self.las.iter().flat_map(|las| las.lines(&self.units)));
         lines.extend(self.dataset.map(|dataset| format!("data set   {dataset}")));
         lines

@@ -2,7 +2,7 @@
 
 use crate::batch::prelude::*;
 use crate::units::Units;
-use pointmill_io::{Crs, Detail, IoError, Scan, Survey, Unit, class_name, escape};
+use pointmill_io::{Crs, Detail, IoError, Scan, Survey, Unit, class_name};
 use serde::Serialize;
 
 /// What is known of a LAS file beside its points.
@@ -17,36 +17,12 @@ pub(crate) struct Las {
     scale: Option<[f64; 3]>,
     /// What is added to x, y and z.
     offset: Option<[f64; 3]>,
-    /// The coordinate reference system; null without one.
-    crs: Option<System>,
     /// The classes of the points, in order.
     classes: Vec<Class>,
     /// The returns of the points, in order.
     returns: Vec<Return>,
     /// How dense the points lie; null without finite points, and where x and y are angles.
     density: Option<Density>,
-}
-
-/// A coordinate reference system.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct System {
-    /// Its name in WKT, or by the `GeoTIFF` keys; null without one.
-    name: Option<String>,
-    /// Its EPSG code; null without one.
-    epsg: Option<u32>,
-    /// Whether x and y are longitude and latitude.
-    geographic: bool,
-    /// The unit of x and y, such as `US survey foot`; null if it is not known.
-    unit: Option<String>,
-    /// The metres of that unit; null if it is none of length.
-    unit_m: Option<f64>,
-    /// The name of the system of heights; null without one.
-    vertical_name: Option<String>,
-    /// The EPSG code of the system of heights; null without one.
-    vertical_epsg: Option<u32>,
-    /// The unit of heights, by their own system; null if it is not known.
-    vertical_unit: Option<String>,
 }
 
 /// The points of a class.
@@ -89,20 +65,18 @@ impl Las {
     ///
     /// # Errors
     /// Memory that is refused.
-    pub(super) fn of(scan: &Scan, survey: &Survey) -> Result<Self, IoError> {
-        let crs = survey.system();
+    pub(super) fn of(scan: &Scan, survey: &Survey, crs: Option<&Crs>) -> Result<Self, IoError> {
         let (scale, offset) =
             survey.scale_and_offset().map_or((None, None), |[scale, shift]| (Some(scale), Some(shift)));
         let format = survey.point_format();
         let class = |(class, points)| Class { class, name: class_name(format.unwrap_or_default(), class), points };
-        let is_flat = crs.as_ref().is_none_or(|crs| !crs.is_geographic);
+        let is_flat = crs.is_none_or(|crs| !crs.is_geographic);
         Ok(Self {
             version: survey.version(),
             point_format: format,
             scale,
             offset,
-            density: if is_flat { Density::of(scan, crs.as_ref())? } else { None },
-            crs: crs.as_ref().map(System::of),
+            density: if is_flat { Density::of(scan, crs)? } else { None },
             classes: counts(scan, "classification").map(class).collect(),
             returns: counts(scan, "return_number").map(|(number, points)| Return { number, points }).collect(),
         })
@@ -116,7 +90,6 @@ impl Las {
         let mut lines = vec![format!("las        {}", version.chain(format).collect::<Vec<_>>().join(", "))];
         lines.extend(self.scale.iter().map(|scale| format!("scale      {}", three(scale))));
         lines.extend(self.offset.iter().map(|offset| format!("offset     {}", three(offset))));
-        lines.extend(self.crs.iter().flat_map(System::lines));
         let classes = self.classes.iter().map(|of| format!("{} {} {}", of.class, of.name, grouped(of.points)));
         let returns = self.returns.iter().map(|of| format!("{}: {}", of.number, grouped(of.points)));
         lines.extend(line("classes    ", classes));
@@ -134,35 +107,6 @@ impl Las {
 fn line(title: &str, parts: impl Iterator<Item = String>) -> Option<String> {
     let parts = parts.collect::<Vec<_>>().join(", ");
     (!parts.is_empty()).then(|| format!("{title}{parts}"))
-}
-
-impl System {
-    fn of(crs: &Crs) -> Self {
-        let (unit, vertical) = (crs.unit.as_ref(), crs.vertical.clone().unwrap_or_default());
-        Self {
-            name: crs.name.clone(),
-            epsg: crs.epsg,
-            geographic: crs.is_geographic,
-            unit: unit.map(|unit| unit.name.clone()),
-            unit_m: unit.and_then(|unit| unit.metres),
-            vertical_name: vertical.name,
-            vertical_epsg: vertical.epsg,
-            vertical_unit: vertical.unit.map(|unit| unit.name),
-        }
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let parts = |name: &Option<String>, epsg: Option<u32>, unit: &Option<String>| {
-            let code = epsg.map(|code| format!("EPSG:{code}"));
-            let unit = unit.as_ref().map(|unit| format!("in {}", escape(unit)));
-            let parts: Vec<_> = name.iter().map(|name| escape(name)).chain(code).chain(unit).collect();
-            parts.join(", ")
-        };
-        let vertical = parts(&self.vertical_name, self.vertical_epsg, &self.vertical_unit);
-        let mut lines = vec![format!("crs        {}", parts(&self.name, self.epsg, &self.unit))];
-        lines.extend((!vertical.is_empty()).then(|| format!("heights    {vertical}")));
-        lines
-    }
 }
 
 /// The points of each value of a column of small whole numbers, in order.

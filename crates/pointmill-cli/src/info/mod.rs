@@ -7,6 +7,7 @@ mod command;
 mod las;
 mod map;
 pub(crate) mod records;
+mod system;
 mod tiles;
 
 pub use command::describe;

@@ -50,7 +50,7 @@ fn intensities_of_one_become_those_of_las() {
 fn systems_are_given_by_code_or_file() {
     let folder = folder();
     let at = folder.path();
-    let crs = |name: &str| run(at, &format!("info {name} --json")).expect(0).data("frame")[0]["las"]["crs"].clone();
+    let crs = |name: &str| run(at, &format!("info {name} --json")).expect(0).data("frame")[0]["crs"].clone();
     let scaled = "--scale-column intensity=65535";
     run(at, &format!("convert a.csv {scaled} --crs EPSG:32632 --out code.las")).expect(0);
     run(at, &format!("convert a.csv {scaled} --crs utm.prj --out text.las")).expect(0);

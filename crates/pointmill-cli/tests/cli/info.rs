@@ -160,10 +160,18 @@ fn surveys_tell_their_system_classes_returns_and_density() {
         assert!(told.lines().any(|found| found == line), "{line}\n{told}");
     }
     assert!(!told.lines().any(|line| line.ends_with(" m")), "{told}");
-    let las = run(at, "info feet.las --json").expect(0).data("frame")[0]["las"].take();
-    assert_eq!([&las["version"], &las["crs"]["name"]], ["1.2", "NAD83 / Oregon"]);
-    assert_eq!([&las["point_format"], &las["crs"]["epsg"]], [1, 2914]);
-    assert_eq!(las["crs"]["unit_m"], 0.304_800_609_6);
+    let frame = run(at, "info feet.las --json").expect(0).data("frame")[0].take();
+    let (las, crs) = (&frame["las"], &frame["crs"]);
+    assert_eq!([&las["version"], &crs["name"]], ["1.2", "NAD83 / Oregon"]);
+    assert_eq!([&las["point_format"], &crs["epsg"]], [1, 2914]);
+    assert_eq!(crs["unit_m"], 0.304_800_609_6);
+    // A `.prj` beside other files tells it too.
+    run(at, "convert feet.las --out feet.ply").expect(0);
+    let told = run(at, "info feet.ply").expect(0).out;
+    assert!(
+        told.contains("crs        NAD83 / Oregon, EPSG:2914, in US survey foot\n") && told.contains(" ft\n"),
+        "{told}"
+    );
     let wanted = serde_json::json!([
         { "class": 2, "name": "ground", "points": 100 }, { "class": 12, "name": "overlap", "points": 100 }
     ]);
@@ -185,8 +193,9 @@ fn surveys_tell_their_system_classes_returns_and_density() {
     let told = run(at, "info angles.las").expect(0).out;
     assert!(told.contains("WGS 84, EPSG:4326, in degree") && !told.contains("density"), "{told}");
     assert!(told.contains(" .. 850036 \u{b0}\n") && told.contains(" .. 0.199 m\n"), "{told}");
-    let told = run(at, "info none.las --json").expect(0).data("frame")[0]["las"].take();
-    assert!(told["crs"].is_null() && told["density"]["edge"] == 2.0 && told["density"]["squares"] == 200, "{told}");
+    let told = run(at, "info none.las --json").expect(0).data("frame")[0].take();
+    let density = &told["las"]["density"];
+    assert!(told["crs"].is_null() && density["edge"] == 2.0 && density["squares"] == 200, "{told}");
     // Rows of several have each their own unit.
     let told = run(at, "info feet.las utm.las none.las").expect(0).out;
     let has = |extent: &str| told.lines().any(|line| line.contains(&format!("  {extent} ")));

@@ -16,8 +16,8 @@ fn voxels_of(data: &[f32], columns: usize, size: [f32; 3]) -> Option<(VoxelGrid,
     let grid = VoxelGrid::around(size, Aabb::around(points.iter_xyz())?).unwrap();
     let mut rows = BTreeMap::new();
     let mut voxels: Vec<([u32; 3], Vec<u32>)> = Vec::new();
-    for (i, cell) in points.iter_xyz().map(|p| grid.cell(p)).enumerate() {
-        let Some(cell) = cell else { continue };
+    for (i, p) in points.iter_xyz().enumerate().filter(|(_, p)| p.iter().all(|c| c.is_finite())) {
+        let cell = grid.cell(p).expect("the grid has every point");
         let row = *rows.entry(cell).or_insert(voxels.len());
         if row == voxels.len() {
             voxels.push((cell, vec![]));
@@ -197,4 +197,12 @@ fn what_is_refused() {
     assert!(refused(Rows::from(&far), [0.1; 3]).starts_with("voxel_size: expected 0."));
     assert_eq!(refused(Rows::from(&[[0.0f32; 2]]), [1.0; 3]), "points: expected 3 to 64 columns, got 2");
     assert_eq!(refused(Rows::from(&[[0.0f64; 3]]), [1.0; 3]), "points: expected values of type f32, got f64");
+}
+
+/// Where cells are smaller than what coordinates of `f32` are apart, no point is lost.
+#[test]
+fn points_far_from_the_origin_are_kept() {
+    let utm: Vec<f32> = (0..9u8).flat_map(|i| [691_000.0, 5_335_000.0, 500.0].map(|c| c + f32::from(i))).collect();
+    check(&utm, 3, [0.2; 3], "UTM on whole metres");
+    check(&utm[..3], 3, [0.02; 3], "one point");
 }
