@@ -57,11 +57,12 @@ impl Drawing {
         self.marks.push(Mark::Text { at, text, anchor, colour });
     }
 
-    /// The drawing as an SVG file.
-    pub(crate) fn svg(&self) -> String {
+    /// The drawing as SVG; a file of its own needs the name space, a page has it.
+    pub(crate) fn svg(&self, is_file: bool) -> String {
+        let space = if is_file { " xmlns=\"http://www.w3.org/2000/svg\"" } else { "" };
         let (w, h) = (self.width, self.height);
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+            "<svg{space} width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
              font-family=\"monospace\" font-size=\"15\">\n<rect width=\"{w}\" height=\"{h}\" fill=\"{}\"/>\n",
             hex(FRAME)
         );
@@ -162,7 +163,7 @@ mod tests {
         let image = drawing.image();
         assert_eq!((image.get(15, 8), image.get(60, 30), image.get(99, 0)), ([200, 0, 0], [0, 200, 0], FRAME));
         assert!(image.rgb().as_chunks::<3>().0.contains(&[0, 0, 200]));
-        let svg = drawing.svg();
+        let svg = drawing.svg(true);
         let wanted = [
             "<rect x=\"10.0\" y=\"5.0\" width=\"20.0\" height=\"10.0\" fill=\"#c80000\"/>",
             "<polyline points=\"0.0,30.0 50.0,30.0 100.0,30.0\" fill=\"none\" stroke=\"#00c800\" stroke-width=\"2.0\"/>",

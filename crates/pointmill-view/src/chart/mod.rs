@@ -38,7 +38,7 @@ impl Chart {
              stroke=\"#e2e8f0\"/></svg>",
             y + h
         );
-        let svg = self.drawing.svg().replace("</svg>", &now);
+        let svg = self.drawing.svg(false).replace("</svg>", &now);
         format!("<details id=\"chart\" open><summary>{}</summary>{svg}</details>", self.title)
     }
 }
@@ -63,7 +63,7 @@ impl Plot {
 
     /// The plot as the text of an SVG file, which needs no font but a common one.
     pub fn encode_svg(&self) -> String {
-        self.drawing.svg()
+        self.drawing.svg(true)
     }
 
     /// Writes a PNG file, whole or not at all.
