@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Five detectors of mmdet3d on the CPU, with pointmill in place of all compiled operators.
+"""Six detectors of mmdet3d on the CPU, with pointmill in place of all compiled operators.
 
-    models.py [--models pointpillars,second,pv_rcnn,point_rcnn,votenet] [--json OUT.json]
+    models.py [--models pointpillars,second,pv_rcnn,point_rcnn,votenet,3dssd] [--json OUT.json]
 
 Each trains two steps and predicts, twice from one seed: losses, gradients and boxes must be finite and have the same
-bits. Models and configurations are mmdet3d's own, made small; the scenes are synthetic. Sparse layers are `index_pairs`,
-`group` and `torch.mm`. Installs nothing: README.md says what is needed.
+bits. Models and configurations are mmdet3d's own, made small; the scenes are synthetic. Sparse layers are
+`index_pairs`, `group` and `torch.mm`. Installs nothing: README.md says what is needed.
 """
 
 import argparse
@@ -33,6 +33,7 @@ FILES = {
     "pv_rcnn": "pv_rcnn/pv_rcnn_8xb2-80e_kitti-3d-3class.py",
     "point_rcnn": "_base_/models/point_rcnn.py",
     "votenet": "_base_/models/votenet.py",
+    "3dssd": "_base_/models/3dssd.py",
 }
 SEED = 7
 
@@ -197,6 +198,11 @@ def config(name):
         # Proposals of an untrained model are metres away, and count as objects all the same.
         model.train_cfg.update(pos_distance_thr=4, neg_distance_thr=5)
         model.test_cfg.score_thr = 0
+    if name == "3dssd":
+        model.backbone.update(num_points=(512, 128, (64, 64)), fps_sample_range_lists=(-1, -1, (128, -1)))
+        model.bbox_head.vote_module_cfg.num_points = 64
+        coder = {"type": "AnchorFreeBBoxCoder", "num_dir_bins": 12, "with_rot": True}
+        model.bbox_head.update(num_classes=3, bbox_coder=coder)
     return model
 
 

@@ -19,6 +19,7 @@ LOSSES = {
     "pv_rcnn": {"loss_rpn_cls", "loss_rpn_bbox", "loss_semantic", "loss_cls", "loss_bbox", "loss_corner"},
     "point_rcnn": {"rpn_bbox_loss", "rpn_semantic_loss", "loss_cls", "loss_bbox", "loss_corner"},
     "votenet": {"vote_loss", "objectness_loss", "center_loss", "semantic_loss", "dir_class_loss", "size_res_loss"},
+    "3dssd": {"centerness_loss", "center_loss", "dir_class_loss", "size_res_loss", "corner_loss", "vote_loss"},
 }
 
 
