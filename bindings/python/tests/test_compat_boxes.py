@@ -59,6 +59,36 @@ def test_suppression():
     assert np.array_equal(mmcv.nms_normal_bev(corners, S, 0.2), flat)
 
 
+@pytest.mark.parametrize("offset", [0, 1])
+def test_upright_rectangles(offset):
+    # Halves, so that overlaps are exact and many are equal to the threshold.
+    random = np.random.default_rng(offset)
+    low = random.integers(0, 12, (80, 2)) / 2
+    rectangles = np.concatenate([low, low + random.integers(1, 8, (80, 2)) / 2], 1).astype(np.float32)
+    scores = (random.integers(0, 20, 80) / 20).astype(np.float32)
+
+    def overlap(a, b):
+        shared = np.clip(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]) + offset, 0, None).prod()
+        return shared / (sum((x[2:] - x[:2] + offset).prod() for x in (a, b)) - shared)
+
+    for least, most in ((0, -1), (0.4, -1), (0.4, 3)):
+        want = []
+        for row in np.argsort(-scores, kind="stable"):
+            if (least == 0 or scores[row] > np.float32(least)) and all(overlap(rectangles[row], rectangles[k]) <= 0.25 for k in want):
+                want.append(int(row))
+        want = want[:most] if most > 0 else want
+        dets, rows = mmcv.nms(torch.from_numpy(rectangles), torch.from_numpy(scores), 0.25, offset, least, most)
+        assert rows.tolist() == want and rows.dtype == torch.int64
+        assert np.array_equal(dets, np.column_stack([rectangles[want], scores[want]]))
+    none = mmcv.nms(torch.zeros(0, 4), torch.zeros(0), iou_thr=0.5)
+    assert none[0].shape == (0, 5) and none[1].shape == (0,)
+    for bad, name in (({}, "iou_threshold"), ({"iou_threshold": 0.5, "offset": 2}, "offset")):
+        with pytest.raises(ValueError, match=f"^{name}: expected"):
+            mmcv.nms(torch.zeros(1, 4), torch.zeros(1), **bad)
+    with pytest.raises(ValueError, match="^boxes: expected"):
+        mmcv.nms(torch.zeros(1, 5), torch.zeros(1), 0.5)
+
+
 def test_circles_and_collisions():
     dets = np.column_stack([FOUND[:, :2], SCORES])
     want = []

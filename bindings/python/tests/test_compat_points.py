@@ -106,25 +106,35 @@ def test_items_of_different_lengths(batch):
     assert torch.equal(grouped[:, 3:], torch.where(empty[:, None, None], 0.0, taken))
 
 
-def test_cells_around_centres():
+@pytest.mark.parametrize("is_centred", [False, True])
+def test_cells_around_centres(is_centred):
     torch.manual_seed(1)
-    points = torch.rand(60, 3) * torch.tensor([10.0, 8.0, 4.0])
-    cells = torch.full((1, 4, 8, 10), -1)
+    points = torch.rand(120, 3) * torch.tensor([10.0, 8.0, 4.0])
+    items = torch.arange(120) % 2
     of = points.long()
-    for row, (x, y, z) in enumerate(of.tolist()):
-        cells[0, z, y, x] = row
-    coords = torch.cat([torch.zeros(60, 1, dtype=torch.int64), of.flip(1)], 1)
-    rows, empty = pointnet2_stack.voxel_query([1, 2, 2], 2.0, 4, points, points, coords, cells)
-    for i, (_, z, y, x) in enumerate(coords.tolist()):
+    if is_centred:
+        # Many distances are the radius, which counts.
+        points = of + 0.5
+    cells = torch.full((2, 4, 8, 10), -1)
+    for row, (item, (x, y, z)) in enumerate(zip(items.tolist(), of.tolist())):
+        cells[item, z, y, x] = row
+    # The last centre has no cell near it.
+    coords = torch.cat([torch.cat([items[:, None], of.flip(1)], 1), torch.tensor([[1, -9, 0, 0]])])
+    centres = torch.cat([points, points[:1]])
+    rows, empty = pointnet2_stack.voxel_query([1, 2, 2], 2.0, 4, points, centres, coords, cells)
+    is_at_radius = False
+    for i, (item, z, y, x) in enumerate(coords.tolist()):
         want = []
         for a in range(max(z - 1, 0), min(z + 2, 4)):
             for b in range(max(y - 2, 0), min(y + 3, 8)):
                 for c in range(max(x - 2, 0), min(x + 3, 10)):
-                    row = int(cells[0, a, b, c])
-                    if row >= 0 and float(((points[row] - points[i]) ** 2).sum()) < 4 and len(want) < 4:
+                    row = int(cells[item, a, b, c])
+                    squared = float(((points[row] - centres[i]) ** 2).sum())
+                    if row >= 0 and squared <= 4 and len(want) < 4:
                         want.append(row)
-        assert rows[i].tolist() == (want + [want[0]] * 4)[:4]
-    assert not empty.any()
+                        is_at_radius |= squared == 4
+        assert rows[i].tolist() == ((want + want[:1] * 4)[:4] if want else [0] * 4)
+    assert empty.nonzero().tolist() == [[120]] and is_at_radius == is_centred
 
 
 def test_wider_boxes():

@@ -91,6 +91,66 @@ def nms_rotated(
 
 
 @tensors("boxes", "scores")
+def nms(
+    boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float | None = None,
+    offset: int = 0,
+    score_threshold: float = 0,
+    max_num: int = -1,
+    iou_thr: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Keep the upright rectangles that no better one suppresses, as ``mmcv.ops.nms``, which ``mmcv.ops.batched_nms`` calls.
+
+    Parameters
+    ----------
+    boxes : Tensor, ``[N, 4]``
+        x1, y1, x2, y2.
+    scores : Tensor, ``[N]``
+    iou_threshold : float
+        A greater overlap suppresses.
+    offset : {0, 1}
+        By how much x2 and y2 are larger than given.
+    score_threshold : float
+        If above 0, only rectangles with greater scores are looked at.
+    max_num : int
+        If above 0, most that are kept.
+    iou_thr : float
+        The former name of `iou_threshold`.
+
+    Returns
+    -------
+    (Tensor, ``[K, 5]``, Tensor of int64, ``[K]``)
+        The rectangles that are kept with their scores, the highest first, and their rows.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.mmcv import nms
+    >>> boxes = torch.tensor([[0.0, 0, 4, 2], [0.2, 0, 4.2, 2], [9, 9, 10, 10]])
+    >>> nms(boxes, torch.tensor([0.5, 0.75, 0.25]), 0.5)[1].tolist()
+    [1, 2]
+    """
+    threshold = iou_thr if iou_threshold is None else iou_threshold
+    if threshold is None:
+        raise ValueError("iou_threshold: expected a number, got None")
+    if offset not in (0, 1):
+        raise ValueError(f"offset: expected 0 or 1, got {offset}")
+    if boxes.dim() != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"boxes: expected an array of shape [N, 4], got shape {list(boxes.shape)}")
+    rectangles = torch.cat([boxes[:, :2], boxes[:, 2:] + offset, boxes.new_zeros(len(boxes), 1)], 1)
+    rows = None
+    if score_threshold > 0:
+        rows = torch.nonzero(scores > score_threshold)[:, 0]
+        rectangles, seen = rectangles[rows], scores[rows]
+    else:
+        seen = scores
+    kept = keep(rectangles, seen, threshold, "upright-corners", post_max=max_num if max_num > 0 else None)
+    kept = kept if rows is None else rows[kept]
+    return torch.cat([boxes[kept], scores[kept, None]], 1), kept
+
+
+@tensors("boxes", "scores")
 def nms3d(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Keep the boxes whose footprints no better one overlaps: ``[N, 7]``, ``[N]`` to rows, int64 ``[K]``; as ``mmcv.ops.nms3d``."""
     return keep(boxes, scores, iou_threshold)

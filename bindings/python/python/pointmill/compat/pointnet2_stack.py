@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -149,7 +150,7 @@ def voxel_query(
 ) -> tuple[Tensor, Tensor]:
     """Find the points in cells around each centre, as ``voxel_query_utils.voxel_query``.
 
-    Cells are looked at in the order of z, y, x; the first `nsample` whose points are nearer than `radius` count, and the first of them stands behind those of a centre with fewer.
+    Cells are looked at in the order of z, y, x; the first `nsample` whose points are at most `radius` away count, and the first of them stands behind those of a centre with fewer.
 
     Parameters
     ----------
@@ -182,7 +183,8 @@ def voxel_query(
     axes = [torch.arange(-int(most), int(most) + 1, device=device) for most in max_range]
     offsets = torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
     size = torch.tensor(point_indices.shape[1:], device=device)
-    points, squared = xyz.detach(), radius * radius
+    # Rounded to single precision before and after the product, as its kernel does.
+    points, squared = xyz.detach(), float(np.float32(radius) * np.float32(radius))
     rows, empty = [], []
     for centres, coords in zip(new_xyz.detach().split(_QUERIES), new_coords.long().split(_QUERIES)):
         cells = coords[:, None, 1:] + offsets
@@ -190,7 +192,7 @@ def voxel_query(
         z, y, x = torch.where(inside[..., None], cells, 0).unbind(-1)
         found = torch.where(inside, point_indices[coords[:, :1], z, y, x].long(), -1)
         dx, dy, dz = (group(points, found) - centres[:, None]).unbind(-1)
-        counts = (found >= 0) & (dx * dx + dy * dy + dz * dz < squared)
+        counts = (found >= 0) & (dx * dx + dy * dy + dz * dz <= squared)
         place = counts.cumsum(1) - 1
         number = counts.sum(1)
         # What does not count, and what comes after the last place, goes to a column of its own.
