@@ -14,7 +14,7 @@ const MOST: u64 = 65_535;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ChangeArgs {
     /// The coordinate reference system of the output, whatever the inputs say of theirs; no point is
-    /// transformed. EPSG:CODE, or a file with WKT, such as a .prj. Codes are written as GeoTIFF keys,
+    /// transformed. EPSG:CODE, or a file with WKT, such as a .prj. Codes are written as `GeoTIFF` keys,
     /// which LAS has: 2000 to 3818, 3857 and 20000 to 32766 as projected, 4326, 4258, 4267 and 4269
     /// as longitude and latitude; other codes need a file
     #[arg(long, value_name = "EPSG:CODE|WKT.prj")]

@@ -231,7 +231,7 @@ fn point_size([_, _, width, height]: [u32; 4], count: usize) -> u32 {
     (0.9 * pixels.sqrt()).clamp(3.0, 8.0) as u32
 }
 
-fn still(title: &str, places: &[V3], up: usize, (count, marks): (usize, &[(V3, &'static str)])) -> Sheet {
+fn still(title: &str, places: &[V3], up: usize, (count, marks): (usize, &[Mark])) -> Sheet {
     let is_sweep = !places.is_empty() && sweep_reach(places).is_some();
     let [x, y, _] = spans(places, ABOVE, STRAYS).map(|[low, high]| high - low);
     let is_long = x > LONG * y;
@@ -258,8 +258,11 @@ fn still(title: &str, places: &[V3], up: usize, (count, marks): (usize, &[(V3, &
     Sheet { size: SIZE, titles: vec![title.to_owned()], panels, ..Sheet::default() }
 }
 
+/// A place, and what is written there.
+type Mark = (V3, &'static str);
+
 /// Rings on the ground around a sensor among the places, and where their radii are written.
-fn rings(places: &[V3]) -> Option<(Vec<Layer>, Vec<(V3, &'static str)>)> {
+fn rings(places: &[V3]) -> Option<(Vec<Layer>, Vec<Mark>)> {
     const RINGS: [(f64, &str); 4] = [(10.0, "10 m"), (20.0, "20 m"), (40.0, "40 m"), (80.0, "80 m")];
     sweep_reach(places).filter(|_| !places.is_empty())?;
     let [x, y, _] = spans(places, ABOVE, STRAYS);

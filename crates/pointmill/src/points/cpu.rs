@@ -245,7 +245,8 @@ pub(super) fn nearest(points: &Items<'_>, queries: &Items<'_>, k: usize, out: &m
             }
             if keys.len() < k { f32::INFINITY } else { of_distance(keys[k - 1]).0 }
         });
-        (rows.fill(-1), distances.fill(f32::INFINITY));
+        rows.fill(-1);
+        distances.fill(f32::INFINITY);
         for ((row, distance), key) in rows.iter_mut().zip(distances).zip(keys.iter()) {
             let (d, at) = of_distance(*key);
             (*row, *distance) = ((first + at) as i32, d);

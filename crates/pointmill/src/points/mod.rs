@@ -49,8 +49,8 @@ use crate::{Device, Result, Rows};
 /// # Errors
 /// A number of 0, points of another shape; out of memory, a lost device.
 ///
-/// **Source**: Qi and others, PointNet++, 2017; with features Yang and others, 3DSSD, 2020. Boxes of
-/// neighbours bound what a sample can change, as Han and others, QuickFPS, 2023.
+/// **Source**: Qi and others, `PointNet++`, 2017; with features Yang and others, 3DSSD, 2020. Boxes of
+/// neighbours bound what a sample can change, as Han and others, `QuickFPS`, 2023.
 ///
 /// ```
 /// use pointmill::points::{FurthestParams, furthest_point_sample};
@@ -88,7 +88,7 @@ pub fn furthest_point_sample<'a>(
 /// # Errors
 /// Parameters out of range, points of another shape; out of memory, a lost device.
 ///
-/// **Source**: Qi and others, PointNet++, 2017.
+/// **Source**: Qi and others, `PointNet++`, 2017.
 ///
 /// ```
 /// use pointmill::Device;

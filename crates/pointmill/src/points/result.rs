@@ -14,6 +14,7 @@ outputs! {
     words {}
     state {}
     /// Samples of points, on the host.
+    #[derive(Eq)]
     pub struct FurthestPointsArrays {}
 }
 
@@ -28,6 +29,7 @@ outputs! {
     words {}
     state {}
     /// The points of balls, on the host.
+    #[derive(Eq)]
     pub struct BallsArrays {}
 }
 

@@ -50,6 +50,7 @@ outputs! {
         output_grid: CellGrid = CellGrid { batch: 0, shape: [0; 3] },
     }
     /// Pairs of a sparse convolution, on the host. Its vectors are its named arrays.
+    #[derive(Eq)]
     pub struct ConvArrays {
         /// What was counted.
         report: ConvReport,

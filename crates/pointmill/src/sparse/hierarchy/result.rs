@@ -34,6 +34,7 @@ outputs! {
         depth: u32 = 0,
     }
     /// One stage on the host. Its vectors are its named arrays.
+    #[derive(Eq)]
     pub struct StageArrays {
         /// Larger cells that there was no room for.
         dropped: usize,

@@ -55,6 +55,7 @@ outputs! {
         ends: Option<[f32; 3]> = None,
     }
     /// One point of each cell, on the host. Its fields but the report are its named arrays.
+    #[derive(Eq)]
     pub struct SampledArrays {
         /// What was counted.
         report: GridSampleReport,

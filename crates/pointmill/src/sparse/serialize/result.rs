@@ -27,6 +27,7 @@ outputs! {
         items: u32 = 1,
     }
     /// Cells in order, on the host. Its vectors are its named arrays, each `[k, V]`.
+    #[derive(Eq)]
     pub struct SerializedArrays {
         /// The curves.
         orders: Vec<Order>,
