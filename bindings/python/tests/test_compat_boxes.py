@@ -80,6 +80,9 @@ def test_upright_rectangles(offset):
         dets, rows = mmcv.nms(torch.from_numpy(rectangles), torch.from_numpy(scores), 0.25, offset, least, most)
         assert rows.tolist() == want and rows.dtype == torch.int64
         assert np.array_equal(dets, np.column_stack([rectangles[want], scores[want]]))
+        of_numpy = mmcv.nms(rectangles, scores, 0.25, offset, least, most)
+        assert all(isinstance(one, np.ndarray) for one in of_numpy)
+        assert np.array_equal(of_numpy[0], dets) and np.array_equal(of_numpy[1], rows)
     none = mmcv.nms(torch.zeros(0, 4), torch.zeros(0), iou_thr=0.5)
     assert none[0].shape == (0, 5) and none[1].shape == (0,)
     for bad, name in (({}, "iou_threshold"), ({"iou_threshold": 0.5, "offset": 2}, "offset")):
@@ -87,6 +90,8 @@ def test_upright_rectangles(offset):
             mmcv.nms(torch.zeros(1, 4), torch.zeros(1), **bad)
     with pytest.raises(ValueError, match="^boxes: expected"):
         mmcv.nms(torch.zeros(1, 5), torch.zeros(1), 0.5)
+    with pytest.raises(TypeError, match="^scores: expected a torch.Tensor"):
+        mmcv.nms(torch.zeros(1, 4), [0.0], 0.5)
 
 
 def test_circles_and_collisions():

@@ -92,7 +92,7 @@ def _operator(
         def call(
             tensors: dict[str, Tensor | Sequence[Tensor] | None], *others: Any, also: dict[str, Tensor | None] | None = None
         ) -> Any:
-            given: list[tuple[str, Tensor]] = []
+            given: list[tuple[str, Any]] = []
             for name, value in {**tensors, **(also or {})}.items():
                 given += [(name, one) for one in value] if isinstance(value, (list, tuple)) else [(name, value)]
             given = [(name, tensor) for name, tensor in given if tensor is not None]

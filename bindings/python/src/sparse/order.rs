@@ -199,7 +199,7 @@ fn stage<'py>(
 /// grid_coord : array of int32 or int64, or list, ``[V, 3]``
 ///     Cells x, y, z of 0 or more. On a GPU those of int64 are cast to int32.
 /// batch : array of int32 or int64, or list, ``[V]``, optional
-///     The item of each cell.
+///     The item of each cell, 0 or more. Cells of an item need not stand together.
 /// items : int, optional
 ///     Items of the batch; without it one more than the largest of `batch`.
 /// depth : int, optional

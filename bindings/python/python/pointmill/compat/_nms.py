@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -90,23 +93,22 @@ def nms_rotated(
     return torch.cat((dets, scores.unsqueeze(1)), 1).index_select(0, rows), rows
 
 
-@tensors("boxes", "scores")
 def nms(
-    boxes: Tensor,
-    scores: Tensor,
+    boxes: Any,
+    scores: Any,
     iou_threshold: float | None = None,
     offset: int = 0,
     score_threshold: float = 0,
     max_num: int = -1,
     iou_thr: float | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Any, Any]:
     """Keep the upright rectangles that no better one suppresses, as ``mmcv.ops.nms``, which ``mmcv.ops.batched_nms`` calls.
 
     Parameters
     ----------
-    boxes : Tensor, ``[N, 4]``
+    boxes : Tensor or array, ``[N, 4]``
         x1, y1, x2, y2.
-    scores : Tensor, ``[N]``
+    scores : Tensor or array, ``[N]``
     iou_threshold : float
         A greater overlap suppresses.
     offset : {0, 1}
@@ -121,7 +123,7 @@ def nms(
     Returns
     -------
     (Tensor, ``[K, 5]``, Tensor of int64, ``[K]``)
-        The rectangles that are kept with their scores, the highest first, and their rows.
+        The rectangles that are kept with their scores, the highest first, and their rows; arrays of numpy for such.
 
     Examples
     --------
@@ -136,17 +138,25 @@ def nms(
         raise ValueError("iou_threshold: expected a number, got None")
     if offset not in (0, 1):
         raise ValueError(f"offset: expected 0 or 1, got {offset}")
+    if isinstance(boxes, np.ndarray) and isinstance(scores, np.ndarray):
+        found = _upright(torch.from_numpy(boxes), torch.from_numpy(scores), threshold, offset, score_threshold, max_num)
+        return found[0].numpy(), found[1].numpy()
+    return _upright(boxes, scores, threshold, offset, score_threshold, max_num)
+
+
+@tensors("boxes", "scores")
+def _upright(
+    boxes: Tensor, scores: Tensor, threshold: float, offset: int, score_threshold: float, max_num: int
+) -> tuple[Tensor, Tensor]:
     if boxes.dim() != 2 or boxes.shape[1] != 4:
         raise ValueError(f"boxes: expected an array of shape [N, 4], got shape {list(boxes.shape)}")
     rectangles = torch.cat([boxes[:, :2], boxes[:, 2:] + offset, boxes.new_zeros(len(boxes), 1)], 1)
-    rows = None
+    most = max_num if max_num > 0 else None
     if score_threshold > 0:
         rows = torch.nonzero(scores > score_threshold)[:, 0]
-        rectangles, seen = rectangles[rows], scores[rows]
+        kept = rows[keep(rectangles[rows], scores[rows], threshold, "upright-corners", post_max=most)]
     else:
-        seen = scores
-    kept = keep(rectangles, seen, threshold, "upright-corners", post_max=max_num if max_num > 0 else None)
-    kept = kept if rows is None else rows[kept]
+        kept = keep(rectangles, scores, threshold, "upright-corners", post_max=most)
     return torch.cat([boxes[kept], scores[kept, None]], 1), kept
 
 
