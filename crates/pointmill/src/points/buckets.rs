@@ -118,6 +118,10 @@ impl Buckets {
         let mut look = |bucket: usize, within: &mut f32| {
             if self.away(bucket, centre) <= *within {
                 let distances = self.distances(bucket, centre);
+                // Most buckets that are looked at have none: all their points at once.
+                if distances.iter().map(|d| u32::from(*d <= *within)).sum::<u32>() == 0 {
+                    return;
+                }
                 for (d, row) in distances.into_iter().zip(&self.rows[bucket * BUCKET..]) {
                     if d <= *within {
                         *within = visit(d, *row);
