@@ -258,8 +258,11 @@ fn still(title: &str, places: &[V3], up: usize, (count, marks): (usize, &[(V3, &
     Sheet { size: SIZE, titles: vec![title.to_owned()], panels, ..Sheet::default() }
 }
 
+/// Lines, and what is written beside places.
+type Rings = (Vec<Layer>, Vec<(V3, &'static str)>);
+
 /// Rings on the ground around a sensor among the places, and where their radii are written.
-fn rings(places: &[V3]) -> Option<(Vec<Layer>, Vec<(V3, &'static str)>)> {
+fn rings(places: &[V3]) -> Option<Rings> {
     const RINGS: [(f64, &str); 4] = [(10.0, "10 m"), (20.0, "20 m"), (40.0, "40 m"), (80.0, "80 m")];
     sweep_reach(places).filter(|_| !places.is_empty())?;
     let [x, y, _] = spans(places, ABOVE, STRAYS);
