@@ -11,7 +11,7 @@ use crate::text::{counted, label, written};
 use pointmill::{Error, PointCloud, Pose};
 use pointmill_data::runs::{Trajectory, TrajectoryFormat};
 use pointmill_io::{Place, Scan};
-use pointmill_view::{DriveFix, DriveScene, require_memory};
+use pointmill_view::{DriveFix, DriveScene, NdtEllipsoids, require_memory};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -129,9 +129,16 @@ impl Scans {
         Ok(())
     }
 
-    /// What became of all scans in a map.
-    pub(crate) fn fixes(&mut self, fixes: Vec<DriveFix>) {
-        self.drive.fixes(fixes);
+    /// What became of all scans in a map of these cells, in global coordinates.
+    pub(crate) fn fixes(&mut self, fixes: Vec<DriveFix>, cells: NdtEllipsoids<'_>) -> Result<(), Failure> {
+        require_memory(0, cells.means.len())?;
+        self.drive.fixes(fixes, cells);
+        Ok(())
+    }
+
+    /// The places and scores beside a fix and its score, or without a fix.
+    pub(crate) fn rivals(&mut self, best: Option<f64>, places: Vec<([f64; 3], f64)>) {
+        self.drive.rivals(best, places);
     }
 
     /// Draws the points of the map and the poses of all scans, both in global coordinates, below a

@@ -1,10 +1,10 @@
 //! A drive: its sweeps, its map, and the trajectory of the sensor.
 
-use crate::Camera;
-use crate::fixes::{DriveFix, DriveStatus, layers};
+use crate::fixes::{DriveFix, DriveStatus, Rivals, cells, layers};
 use crate::framing::{ABOVE, fitted, spans};
 use crate::layout::{Panel, STILL, Sheet, areas};
 use crate::scene::{Layer, Paint, Scene};
+use crate::{Camera, NdtEllipsoids};
 use pointmill_core::{PointCloud, Pose};
 
 type V3 = [f64; 3];
@@ -58,6 +58,9 @@ pub struct DriveScene {
     scene: Scene,
     sweeps: Vec<Layer>,
     fixes: Vec<DriveFix>,
+    /// The cells of the map near the fixes.
+    cells: Option<Layer>,
+    rivals: Rivals,
     most: usize,
 }
 
@@ -68,7 +71,14 @@ impl DriveScene {
     /// A scene for about so many sweeps.
     pub fn new(sweeps: usize) -> Self {
         let most = (MOST_POINTS / sweeps.max(1)).clamp(1, MOST_OF_SWEEP);
-        Self { scene: Scene::new("", Paint::Height), sweeps: Vec::new(), fixes: Vec::new(), most }
+        Self {
+            scene: Scene::new("", Paint::Height),
+            sweeps: Vec::new(),
+            fixes: Vec::new(),
+            cells: None,
+            rivals: Rivals::default(),
+            most,
+        }
     }
 
     /// Adds the next sweep, with a column of values such as the intensity. A sweep that could not
@@ -78,17 +88,27 @@ impl DriveScene {
         self.sweeps.push(Layer::of_rows("sweeps", cloud.points(), cloud.origin(), values, self.most).at(frame));
     }
 
-    /// What became of the poses of all scans in a map: pictures and pages show the trajectory in the
-    /// colours of the statuses, a ring around each pose without a fix, and some covariances as
-    /// ellipsoids of two standard deviations, as many times as large as the legend says.
-    pub fn fixes(&mut self, fixes: Vec<DriveFix>) {
+    /// What became of the poses of all scans in a map of these cells: pictures and pages show the
+    /// trajectory in the colours of the statuses, a ring around each pose without a fix, and some
+    /// covariances as ellipsoids of two standard deviations, as many times as large as the legend
+    /// says. Below are the cells within 40 m of the fixes, of more than 20,000 every so many.
+    pub fn fixes(&mut self, fixes: Vec<DriveFix>, map: NdtEllipsoids<'_>) {
+        let near = near(&fixes, &[]);
+        self.cells = Some(cells(map, |p| near.is_none_or(|bounds| is_within(bounds, p))));
         self.fixes = fixes;
+    }
+
+    /// The places and scores that a search found beside the fix with its score, or without a fix.
+    /// Each has a cross.
+    pub fn rivals(&mut self, best: Option<f64>, places: Vec<(V3, f64)>) {
+        self.rivals = Rivals { best, places };
     }
 
     /// The scene with the points of the map and the pose of each sweep.
     pub fn finish(self, title: &str, map: &[V3], world_from_sensor: &[Pose]) -> Scene {
         let mut scene = Scene { title: title.to_owned(), ..self.scene };
         let trajectory: Vec<V3> = world_from_sensor.iter().map(Pose::translation).collect();
+        self.cells.into_iter().for_each(|cells| scene.push(cells));
         let map = Layer::points("map", map);
         scene.push(if self.fixes.is_empty() { map } else { map.colour(MAP) });
         for (sweep, pose) in self.sweeps.into_iter().zip(world_from_sensor) {
@@ -98,18 +118,15 @@ impl DriveScene {
         if self.fixes.is_empty() {
             scene.push(way);
         } else {
-            layers(&self.fixes, &scene.places(0, &["map"])).into_iter().for_each(|layer| scene.push(layer));
+            let around = scene.places(0, &["map"]);
+            let marks = layers(&self.fixes, &around).into_iter().chain(self.rivals.layers(&around));
+            marks.for_each(|layer| scene.push(layer));
             scene.push(way.hidden());
         }
         scene.push(Layer::line("sensor", &SENSOR).colour(SENSOR_COLOUR).width(2.0).moving(world_from_sensor));
         let mut places = scene.places(0, &["map", "trajectory"]);
-        let fixed = self.fixes.iter().filter(|fix| fix.status == DriveStatus::Fix);
-        let fixed: Vec<V3> = fixed.map(|fix| fix.map_from_sensor.translation()).collect();
-        if !fixed.is_empty() {
-            // Around the fixes: a map may be much larger, and its rays reach far.
-            let bounds = spans(&fixed, ABOVE, 0.0);
-            let is_near = |p: &V3| (0..2).all(|k| bounds[k][0] - AROUND <= p[k] && p[k] <= bounds[k][1] + AROUND);
-            places.retain(is_near);
+        if let Some(bounds) = near(&self.fixes, &self.rivals.places) {
+            places.retain(|p| is_within(bounds, p));
         }
         let [x, y, down] = ABOVE;
         let area = areas(STILL, &[(1, 1)])[0];
@@ -126,6 +143,22 @@ impl DriveScene {
         scene.moving = Sheet { size: MOVING, panels, ..Sheet::default() };
         scene
     }
+}
+
+/// Around the fixes and their rivals: a map may be much larger, and its rays reach far. None without a fix.
+fn near(fixes: &[DriveFix], rivals: &[(V3, f64)]) -> Option<[[f64; 2]; 3]> {
+    let fixed = fixes.iter().filter(|fix| fix.status == DriveStatus::Fix);
+    let mut places: Vec<V3> = fixed.map(|fix| fix.map_from_sensor.translation()).collect();
+    if places.is_empty() {
+        return None;
+    }
+    places.extend(rivals.iter().map(|(place, _)| *place));
+    Some(spans(&places, ABOVE, 0.0).map(|[low, high]| [low - AROUND, high + AROUND]))
+}
+
+/// Whether a place is within bounds on the ground.
+fn is_within(bounds: [[f64; 2]; 3], p: &V3) -> bool {
+    (0..2).all(|k| bounds[k][0] <= p[k] && p[k] <= bounds[k][1])
 }
 
 /// Behind and above the sensor at each pose, turned as the sensor is around that time.

@@ -1,4 +1,4 @@
-//! Fixes of a sensor in a map: the status of each, and how uncertain it is.
+//! Fixes of a sensor in a map: the status of each, how uncertain it is, and its rivals.
 
 use crate::NdtEllipsoids;
 use crate::framing::{ABOVE, spans};
@@ -15,6 +15,10 @@ const RING: f64 = 0.01;
 /// How many times as large as they are ellipses may be drawn.
 const FACTORS: [u32; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 const COVARIANCE: [u8; 3] = [90, 190, 255];
+/// The most cells of the map, which a phone can still turn, and their colour.
+const CELLS: usize = 20_000;
+const CELL: [u8; 3] = [62, 88, 112];
+const RIVAL: [u8; 3] = [190, 240, 110];
 
 /// What became of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +46,13 @@ impl DriveStatus {
 ///
 /// ```
 /// use pointmill_core::Pose;
-/// use pointmill_view::{DriveFix, DriveScene, DriveStatus};
+/// use pointmill_view::{DriveFix, DriveScene, DriveStatus, NdtEllipsoids};
 /// let covariance = Some([1e-4, 0.0, 0.0, 1e-4, 0.0, 4e-4]);
 /// let fix = DriveFix { map_from_sensor: Pose::IDENTITY, status: DriveStatus::Fix, covariance };
 /// let mut drive = DriveScene::new(0);
-/// drive.fixes(vec![fix]);
+/// let cells = NdtEllipsoids { means: &[[5.0, 1.0, -1.7]], covariances: &[[0.3, 0.0, 0.0, 0.3, 0.0, 0.01]] };
+/// drive.fixes(vec![fix], cells);
+/// drive.rivals(Some(0.83), vec![([40.0, 2.0, 0.0], 0.61)]);
 /// assert_eq!(drive.finish("1 fix", &[[5.0, 1.0, -1.7]], &[Pose::IDENTITY]).picture().width(), 1600);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,12 +65,50 @@ pub struct DriveFix {
     pub covariance: Option<[f64; 6]>,
 }
 
+/// The other places of a search.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rivals {
+    /// The score of the fix; none where no place became one.
+    pub(crate) best: Option<f64>,
+    /// The places and their scores.
+    pub(crate) places: Vec<(V3, f64)>,
+}
+
+impl Rivals {
+    /// A cross at each place, smaller than a ring around a pose without a fix.
+    pub(crate) fn layers(&self, around: &[V3]) -> Vec<Layer> {
+        let highest = self.places.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+        let name = match (self.places.len(), self.best) {
+            (n, Some(best)) => format!("rivals of the fix: {n}, best {highest:.2} of {best:.2}"),
+            (n, None) => format!("places without a fix: {n}, best {highest:.2}"),
+        };
+        let reach = 0.6 * RING * extent(around.iter().copied());
+        let arms = self.places.iter().flat_map(|([x, y, z], _)| {
+            [1.0, -1.0].map(|side| [-1.0, 1.0].map(|end| [x + end * reach, y + end * side * reach, *z]))
+        });
+        arms.map(|arm| Layer::line(&name, &arm).colour(RIVAL).width(4.0)).collect()
+    }
+}
+
+/// The larger side of the ground that most of some places cover, in metres.
+fn extent(places: impl Iterator<Item = V3>) -> f64 {
+    let all: Vec<V3> = places.collect();
+    spans(&all, ABOVE, 0.01).into_iter().map(|[low, high]| high - low).fold(1.0, f64::max)
+}
+
+/// The cells of a map that are near fixes.
+pub(crate) fn cells(map: NdtEllipsoids<'_>, is_near: impl Fn(&V3) -> bool) -> Layer {
+    let near: Vec<_> = map.means.iter().zip(map.covariances).filter(|(mean, _)| is_near(mean)).collect();
+    let (means, covariances): (Vec<V3>, Vec<[f64; 6]>) = evenly(&near, CELLS).map(|(mean, c)| (**mean, **c)).unzip();
+    let shown = NdtEllipsoids { means: &means, covariances: &covariances };
+    Layer::ellipsoids_by("cells, 2 sigma", shown, |_| CELL).colour(CELL).beneath()
+}
+
 /// The trajectory in the colours of the statuses, a ring around each pose without a fix, and some of
 /// the covariances as ellipsoids. `places` are those of the map.
 pub(crate) fn layers(fixes: &[DriveFix], places: &[V3]) -> Vec<Layer> {
     let at = |fix: &DriveFix| fix.map_from_sensor.translation();
-    let all: Vec<V3> = places.iter().copied().chain(fixes.iter().map(at)).collect();
-    let extent = spans(&all, ABOVE, 0.01).into_iter().map(|[low, high]| high - low).fold(1.0, f64::max);
+    let extent = extent(places.iter().copied().chain(fixes.iter().map(at)));
     // Below the trajectory.
     let mut layers: Vec<Layer> = covariances(fixes, RING * extent).into_iter().collect();
     for pieces in fixes.chunk_by(|a, b| a.status == b.status && a.status != DriveStatus::Lost) {
@@ -115,6 +159,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cells_are_those_near_fixes() {
+        let means: Vec<V3> = (0..50_000).map(|k| [f64::from(k), 0.0, 0.0]).collect();
+        let mut covariances = vec![[0.3, 0.0, 0.0, 0.3, 0.0, 0.01]; 50_000];
+        covariances[3] = [f64::NAN; 6];
+        let map = NdtEllipsoids { means: &means, covariances: &covariances };
+        let layer = cells(map, |mean| mean[0] < 10.0);
+        assert_eq!((layer.len(), layer.is_beneath, layer.shape), (9, true, crate::scene::Shape::Ball));
+        assert!((15_000..=CELLS).contains(&cells(map, |_| true).len()));
+        assert_eq!(cells(NdtEllipsoids { means: &[], covariances: &[] }, |_| true).len(), 0);
+    }
+
+    #[test]
     fn statuses_and_covariances_have_layers() {
         let fix = |k: u32, status, sigma: f64| DriveFix {
             map_from_sensor: Pose::from_translation([f64::from(k), 0.0, 0.0]),
@@ -133,6 +189,13 @@ mod tests {
         assert_eq!(count("no fix: lost"), [1, 2, 17]);
         assert_eq!(count("covariance, 2 sigma x 50"), [15]);
         assert!(covariances(&[], 1.0).is_none() && super::layers(&[], &[]).is_empty());
+        let places = vec![([9.0, 1.0, 0.0], 0.4), ([50.0, f64::NAN, 0.0], 0.614)];
+        let rivals = Rivals { best: Some(0.83), places }.layers(&[[0.0; 3], [100.0, 0.0, 0.0]]);
+        assert!(rivals.iter().all(|layer| layer.name == "rivals of the fix: 2, best 0.61 of 0.83"));
+        assert_eq!(rivals.iter().map(Layer::len).collect::<Vec<_>>(), [2, 2, 0, 0]);
+        let lone = Rivals { best: None, places: vec![([0.0; 3], 0.2)] }.layers(&[]);
+        assert_eq!(lone[0].name, "places without a fix: 1, best 0.20");
+        assert!(Rivals::default().layers(&[]).is_empty());
         let odd = [fix(0, DriveStatus::Fix, f64::NAN), fix(1, DriveStatus::Lost, f64::INFINITY)];
         super::layers(&odd, &[[f64::NAN; 3]]);
     }

@@ -12,7 +12,7 @@ use crate::text::titled;
 use pointmill::{Device, Pose};
 use pointmill_data::runs::LocalizeRun;
 use pointmill_slam::localize::{Fix, FixStatus, Localizer, LocalizerParams};
-use pointmill_view::{DriveFix, DriveStatus};
+use pointmill_view::{DriveFix, DriveStatus, NdtEllipsoids};
 
 /// Everything that is decided before the work.
 struct Run<'a> {
@@ -77,8 +77,34 @@ fn drive_fix(fix: &Fix, pose: Pose) -> DriveFix {
     DriveFix { map_from_sensor: pose, status, covariance }
 }
 
+/// What a search found beside the fix, or without a fix: places and scores, which are drawn.
+#[derive(Default)]
+struct Rivals {
+    best: Option<f64>,
+    places: Vec<([f64; 3], f64)>,
+}
+
+impl Rivals {
+    /// None where nothing was searched.
+    fn new(fix: &Fix, sensor: Option<&Pose>) -> Option<Self> {
+        let best = fix.candidates.first()?.score;
+        let place = |pose: &Pose| sensor.map_or(*pose, |sensor| pose.compose(&sensor.inverse())).translation();
+        let others = fix.candidates.iter().skip(usize::from(fix.status.is_fix()));
+        let places = others.map(|one| (place(&one.registration.target_from_source), one.score)).collect();
+        Some(Self { best: fix.status.is_fix().then_some(best), places })
+    }
+}
+
+/// What is kept for a picture.
+#[derive(Default)]
+struct Drawn {
+    fixes: Vec<DriveFix>,
+    /// Of the last search.
+    rivals: Rivals,
+}
+
 impl Command for Run<'_> {
-    type Worker = (LocalizeRun, Scans, Vec<DriveFix>);
+    type Worker = (LocalizeRun, Scans, Drawn);
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "scan";
@@ -94,12 +120,12 @@ impl Command for Run<'_> {
         start.map(|start| localizer.start(&start)).transpose()?;
         let run = LocalizeRun::new(localizer, self.args.with.drop_zeros).with_sensor_pose(self.sensor);
         let scans = Scans::new(self.args.visualize.as_deref(), self.scans, true).with_sensor_pose(self.sensor);
-        Ok((run, scans, Vec::new()))
+        Ok((run, scans, Drawn::default()))
     }
 
     fn one(
         &self,
-        (run, scans, fixes): &mut Self::Worker,
+        (run, scans, drawn): &mut Self::Worker,
         index: usize,
         source: &Source,
     ) -> Result<Frame<Row>, InputError> {
@@ -107,7 +133,10 @@ impl Command for Run<'_> {
         let step = run.push(&self.inputs, source, &stderr::Stderr)?;
         self.poses.follow(run.trajectory(), step.scan.is_ok());
         scans.push(&name, step.scan.as_ref().ok())?;
-        fixes.push(drive_fix(&step.found, run.trajectory().last().unwrap_or(step.found.map_from_sensor)));
+        drawn.fixes.push(drive_fix(&step.found, run.trajectory().last().unwrap_or(step.found.map_from_sensor)));
+        if let Some(rivals) = Rivals::new(&step.found, self.sensor.as_ref()) {
+            drawn.rivals = rivals;
+        }
         let scan = step.scan.map_err(|e| InputError::of_run("BadValue", e, &name))?;
         let mut notes = warnings_of_rows(&scan);
         notes.warnings.extend(step.warnings);
@@ -138,7 +167,7 @@ impl Command for Run<'_> {
     fn finish(&self, totals: &mut Totals, workers: Vec<Self::Worker>, _: Counts) -> Result<bool, Failure> {
         self.map.count(totals);
         interrupt::check()?;
-        let Some((run, mut scans, fixes)) = workers.into_iter().next() else { return Ok(true) };
+        let Some((run, mut scans, drawn)) = workers.into_iter().next() else { return Ok(true) };
         totals.statuses = run.statuses();
         let trajectory = run.trajectory();
         // The poses first: a picture that fails costs nothing else.
@@ -148,11 +177,12 @@ impl Command for Run<'_> {
         interrupt::check()?;
         if let Some(path) = &self.args.visualize {
             let poses = trajectory.poses();
-            let (means, origin) = self.map.means(poses, self.params.max_range, &self.args.with.read.limits())?;
+            let (map, origin) = self.map.cells(poses, self.params.max_range, &self.args.with.read.limits())?;
             let way = format!("{}, {} with a fix", counted(poses.len(), "scan"), grouped(totals.statuses.fixes()));
-            let cells = format!("{} cells", grouped(means.len()));
-            scans.fixes(fixes);
-            scans.draw(path, &means, poses, &format!("{}; {cells}", titled(&way, origin)))?;
+            let cells = format!("{} cells", grouped(map.means.len()));
+            scans.fixes(drawn.fixes, NdtEllipsoids { means: &map.means, covariances: &map.covariances })?;
+            scans.rivals(drawn.rivals.best, drawn.rivals.places);
+            scans.draw(path, &map.means, poses, &format!("{}; {cells}", titled(&way, origin)))?;
         }
         Ok(true)
     }

@@ -12,6 +12,12 @@ use pointmill_io::Limits;
 use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
 use std::sync::Arc;
 
+/// Cells of a map as they are drawn.
+pub(super) struct Cells {
+    pub(super) means: Vec<[f64; 3]>,
+    pub(super) covariances: Vec<[f64; 6]>,
+}
+
 /// A map.
 pub(super) enum MapSource {
     Whole(Map),
@@ -51,14 +57,9 @@ impl MapSource {
         }
     }
 
-    /// The means of the cells that are drawn, in global coordinates, and the origin of the map.
-    /// They are the means of all cells, or of a map by blocks those within `range` of the poses.
-    pub(super) fn means(
-        &self,
-        poses: &[Pose],
-        range: f64,
-        limits: &Limits,
-    ) -> Result<(Vec<[f64; 3]>, [f64; 3]), Failure> {
+    /// The means and covariances of the cells that are drawn, in global coordinates, and the origin
+    /// of the map. They are all cells, or of a map by blocks those within `range` of the poses.
+    pub(super) fn cells(&self, poses: &[Pose], range: f64, limits: &Limits) -> Result<(Cells, [f64; 3]), Failure> {
         let (cells, lattice) = match self {
             Self::Whole(Map { grid, .. }) => (grid.read()?, *grid.lattice()),
             Self::Blocks(map) => {
@@ -68,6 +69,7 @@ impl MapSource {
             }
         };
         let origin = lattice.origin();
-        Ok((cells.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect(), origin))
+        let means = cells.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect();
+        Ok((Cells { means, covariances: cells.covariance }, origin))
     }
 }

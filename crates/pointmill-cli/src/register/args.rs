@@ -35,7 +35,8 @@ pub(crate) struct RegisterArgs {
     /// NAME.ply
     #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz|DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of the source before and after. It is written without an answer too
+    /// Write a picture of the source before and after. It is written without an answer too. Each cloud
+    /// has a colour of its own, so there is no --color-by: info --visualize colours one cloud
     #[arg(long, value_name = "OUT.gif|.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 

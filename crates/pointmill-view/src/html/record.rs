@@ -24,6 +24,7 @@ pub(super) struct Record<'a> {
     at: Option<usize>,
     poses: usize,
     is_shown: bool,
+    is_beneath: bool,
 }
 
 impl Layer {
@@ -56,6 +57,7 @@ impl Layer {
             at: self.at,
             poses: self.poses.len(),
             is_shown: self.is_shown,
+            is_beneath: self.is_beneath,
         }
     }
 

@@ -217,9 +217,21 @@
 
   // --- Controls.
 
-  const state = { frame: scene.start, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: scene.up, grid: false, isLight: false, follow: false, picked: [] };
+  // Lines alone have no ground under them and nothing beside them: they have a grid, and are wider.
+  const isBare = scene.layers.every((layer) => layer.shape === "line" || layer.count <= 1);
+  const state = { frame: scene.start, isPlaying: false, keep: false, hidden: new Set(), mode: scene.paint, width: 2, up: scene.up, grid: isBare, isLight: false, follow: false, picked: [] };
   const sensor = frames > 1 && scene.layers.find((layer) => layer.name === "sensor" && layer.poses > 1);
-  const home = () => ({ yaw: state.up === 1 ? 0 : -Math.PI / 2, pitch: state.up === 1 ? 0.3 : 0.9 });
+  // The longest extent of lines, and in a high window of all that is long, lies along the longer side of the window.
+  const home = () => {
+    if (state.up === 1) return { yaw: 0, pitch: 0.3 };
+    const flat = samples.map((p) => [1, 2].map((k) => p[(state.up + k) % 3]));
+    const mean = [0, 1].map((k) => flat.reduce((sum, p) => sum + p[k], 0) / Math.max(flat.length, 1));
+    const [a, b, c] = [[0, 0], [0, 1], [1, 1]].map(([i, k]) => flat.reduce((sum, p) => sum + (p[i] - mean[i]) * (p[k] - mean[k]), 0));
+    const [along, spread] = [Math.atan2(2 * b, a - c) / 2, Math.hypot(a - c, 2 * b)];
+    const isLong = a + c + spread > 3 * (a + c - spread);
+    if (canvas.clientWidth < canvas.clientHeight && isLong) return { yaw: along + Math.PI, pitch: 1.2 };
+    return { yaw: isBare ? along - Math.PI / 2 : -Math.PI / 2, pitch: 0.9 };
+  };
 
   // Some of the places of a scene at a frame, to frame it and to find its heights.
   const samples = scene.layers.flatMap((layer) => {
@@ -301,7 +313,13 @@
   $("up-label").hidden = !!sensor;
   $("follow").hidden = !sensor;
   $("panel").open = window.innerWidth > 600;
+  $("close").onclick = (event) => (event.preventDefault(), actions.menu());
   const actions = {
+    menu: () => {
+      const isHidden = ($("panel").hidden = !$("panel").hidden);
+      if (!isHidden) $("panel").open = true;
+      $("menu").setAttribute("aria-pressed", !isHidden);
+    },
     reset: () => fit(home()),
     top: () => fit({ ...home(), pitch: Math.PI / 2 }),
     side: () => fit({ ...home(), pitch: 0 }),
@@ -312,7 +330,7 @@
   };
   for (const name in actions) $(name).onclick = actions[name];
   $("help").onclick = () => ($("help").hidden = true);
-  const letters = { r: "reset", t: "top", s: "side", f: "follow", l: "light", p: "save", "?": "ask" };
+  const letters = { m: "menu", r: "reset", t: "top", s: "side", f: "follow", l: "light", p: "save", "?": "ask" };
   // The view with what is drawn over it, and the title and the command below each other.
   const save = () => {
     const picture = document.createElement("canvas");
@@ -329,6 +347,54 @@
     link.download = "pointmill.png";
     link.click();
   };
+  // A link keeps the view: the part of the address behind # says what the reader changed.
+  const keeps = { frame: "slider", paint: "paint", map: "map", size: "size", up: "up" };
+  const told = () => {
+    const { yaw, pitch, distance, target } = state;
+    const view = [yaw, pitch, distance, ...target].map((x) => Number(x.toPrecision(6)));
+    const out = [`view=${view}`, ...Object.entries(keeps).map(([name, id]) => `${name}=${$(id).value}`)];
+    for (const [name, isOn] of Object.entries({ grid: state.grid, keep: state.keep, light: state.isLight, follow: state.follow })) out.push(`${name}=${Number(isOn)}`);
+    const hidden = [...names.keys()].flatMap((name, k) => (state.hidden.has(name) ? [k] : []));
+    return "#" + [...out, `hide=${hidden}`].join("&");
+  };
+  let link = null;
+  let waits = null;
+  const keepLink = () => {
+    link ??= told();
+    clearTimeout(waits);
+    waits = setTimeout(() => {
+      const now = told();
+      if (state.isPlaying || now === link) return;
+      history.replaceState(null, "", (link = now));
+    }, 300);
+  };
+  // Takes the view of the address; what it does not name, or what is no value, stays as it is.
+  const restore = () => {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const view = (asked.get("view") ?? "").split(",").map(Number);
+    if (view.length !== 6 || !view.every(Number.isFinite) || view[2] <= 0) return false;
+    play(false);
+    for (const [name, id] of Object.entries(keeps)) {
+      const [control, before] = [$(id), $(id).value];
+      control.value = asked.get(name) ?? before;
+      if (control.value === "") control.value = before;
+      (control.oninput ?? control.onchange)();
+    }
+    const isOn = (name, otherwise) => (asked.has(name) ? asked.get(name) === "1" : otherwise);
+    $("grid").checked = state.grid = isOn("grid", state.grid);
+    $("keep").checked = state.keep = isOn("keep", state.keep);
+    Object.assign(state, { isLight: isOn("light", state.isLight), follow: isOn("follow", false) && !!sensor });
+    [state.yaw, state.pitch, state.distance] = [view[0], Math.min(Math.max(view[1], -Math.PI / 2), Math.PI / 2), view[2]];
+    [state.target, fitted.distance] = [view.slice(3), null];
+    zoom(1);
+    if (asked.has("hide")) {
+      const hidden = asked.get("hide").split(",");
+      document.querySelectorAll("#layers input").forEach((box, k) => ((box.checked = !hidden.includes(String(k))), box.onchange()));
+    }
+    draw();
+    return true;
+  };
+  window.onhashchange = restore;
   $("size").oninput = () => ((state.width = Number($("size").value)), draw());
 
   const show = (frame) => {
@@ -339,7 +405,7 @@
   const play = (isPlaying) => {
     state.isPlaying = isPlaying;
     $("play").textContent = isPlaying ? "Pause" : "Play";
-    if (!isPlaying) return;
+    if (!isPlaying) return keepLink();
     // A slow machine takes longer and leaves no frame out.
     let last = performance.now();
     const tick = (now) => {
@@ -461,6 +527,31 @@
     draw();
   };
 
+  // Numbers of the lines of the grid, along the sides that the scene has on it; some are left out where they would touch.
+  const nameGrid = (seen, write, ink) => {
+    const [up, ends] = [state.up, [0, 1, 2].map((k) => samples.map((p) => p[k])).map((all) => [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), -Infinity)])];
+    if (!samples.length) return;
+    for (const along of [(up + 1) % 3, (up + 2) % 3]) {
+      const across = 3 - up - along;
+      const round = (x, k, way) => way((x + scene.origin[k]) / grid.step) * grid.step - scene.origin[k];
+      // The side that is nearer to the eye.
+      const nearer = axes().back[across] < 0 ? round(ends[across][0], across, Math.floor) : round(ends[across][1], across, Math.ceil);
+      let last = null;
+      for (let i = -40; i <= 40; i++) {
+        const at = [0, 0, 0];
+        at[along] = round(ends[along][0], along, Math.floor) + (i + 40) * grid.step;
+        if (at[along] > round(ends[along][1], along, Math.ceil) + grid.step / 2) break;
+        [at[across], at[up]] = [nearer, heights()[0]];
+        const place = seen(at);
+        const isInside = place && place[0] > 20 && place[0] < canvas.clientWidth - 20 && place[1] > 10 && place[1] < canvas.clientHeight - 10;
+        if (!isInside || (last && Math.hypot(place[0] - last[0], place[1] - last[1]) < 56)) continue;
+        const value = Number((at[along] + scene.origin[along]).toPrecision(6));
+        write(ink, last ? `${value}` : `${"xyz"[along]} ${value} ${scene.units[0]}`, ...place);
+        last = place;
+      }
+    }
+  };
+
   // What stands over the scene: the axes, a bar of a round length at the target, and points that were clicked.
   const drawOver = (view, ratio) => {
     const over = $("over");
@@ -470,27 +561,44 @@
     pen.scale(ratio, ratio);
     Object.assign(pen, { font: "13px system-ui, sans-serif", lineWidth: 2, textBaseline: "middle", textAlign: "center" });
     const ink = getComputedStyle(document.body).color;
+    // Lines and words have the colour of the ground around them, and can be read on points of any colour.
+    const halo = state.isLight ? "#f4f6f9e6" : "#0d1017e6";
+    const line = (colour, ...places) => {
+      for (const [style, lineWidth] of [[halo, 6], [colour, 2]]) {
+        Object.assign(pen, { strokeStyle: style, lineWidth, lineCap: "round", lineJoin: "round" });
+        pen.beginPath(), places.forEach(([x, y]) => pen.lineTo(x, y)), pen.stroke();
+      }
+    };
+    const write = (colour, words, x, y) => {
+      Object.assign(pen, { strokeStyle: halo, lineWidth: 5, lineJoin: "round", fillStyle: colour });
+      pen.strokeText(words, x, y), pen.fillText(words, x, y);
+    };
+    const seen = (p) => {
+      const [u, v, w] = [0, 1, 3].map((k) => view[k] * p[0] + view[4 + k] * p[1] + view[8 + k] * p[2] + view[12 + k]);
+      return w > 0 ? [(u / w / 2 + 0.5) * width, (0.5 - v / w / 2) * height] : null;
+    };
+    if (state.grid) nameGrid(seen, write, ink);
     const base = height - (frames > 1 ? 76 : 24);
     const { right, above } = axes();
     [["x", "#f0625a"], ["y", "#2faa5c"], ["z", "#4f8df5"]].forEach(([name, colour], k) => {
       const [dx, dy] = [34 * right[k], -34 * above[k]];
-      pen.strokeStyle = pen.fillStyle = colour;
-      pen.beginPath(), pen.moveTo(48, base - 30), pen.lineTo(48 + dx, base - 30 + dy), pen.stroke();
-      pen.fillText(name, 48 + 1.25 * dx, base - 30 + 1.25 * dy);
+      line(colour, [48, base - 30], [48 + dx, base - 30 + dy]);
+      write(colour, name, 48 + 1.25 * dx, base - 30 + 1.25 * dy);
     });
     const pixels = (FOCAL * height) / 2 / state.distance;
     const power = 10 ** Math.floor(Math.log10(150 / pixels));
     const length = [5, 2, 1].map((k) => k * power).find((metres) => metres * pixels <= 150) ?? power;
     const [from, to] = [width - 16 - length * pixels, width - 16];
-    pen.strokeStyle = pen.fillStyle = ink;
-    pen.beginPath(), pen.moveTo(from, base - 5), pen.lineTo(from, base), pen.lineTo(to, base), pen.lineTo(to, base - 5), pen.stroke();
-    pen.fillText(`${Number(length.toPrecision(1))} ${scene.units[0]}`, (from + to) / 2, base - 12);
+    line(ink, [from, base - 5], [from, base], [to, base], [to, base - 5]);
+    write(ink, `${Number(length.toPrecision(1))} ${scene.units[0]}`, (from + to) / 2, base - 14);
     const [across, along] = scene.units;
     state.picked.forEach(({ p, name }, k) => {
-      const [u, v, w] = [0, 1, 3].map((k) => view[k] * p[0] + view[4 + k] * p[1] + view[8 + k] * p[2] + view[12 + k]);
-      if (w <= 0) return;
-      const [x, y] = [(u / w / 2 + 0.5) * width, (0.5 - v / w / 2) * height];
-      pen.beginPath(), pen.arc(x, y, 6, 0, 7), pen.stroke();
+      if (!seen(p)) return;
+      const [x, y] = seen(p);
+      for (const [style, lineWidth] of [[halo, 5], [ink, 2]]) {
+        Object.assign(pen, { strokeStyle: style, lineWidth });
+        pen.beginPath(), pen.arc(x, y, 6, 0, 7), pen.stroke();
+      }
       const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(scene.radius / 10))));
       const apart = k ? `; ${Math.hypot(...p.map((x, k) => x - state.picked[0].p[k])).toFixed(digits)} ${across} apart` : "";
       const words = `${name}: ${p.map((x, k) => (x + scene.origin[k]).toFixed(digits) + (k === 2 ? ` ${along}` : k && across !== along ? ` ${across}` : "")).join(", ")}${apart}`;
@@ -533,7 +641,7 @@
       gl.uniform2f(at.range, ...(layer.range ?? [0, 1]));
       gl.uniform2f(at.times, ...(layer.times ?? [0, 0]));
       gl.uniform2f(at.size, canvas.width, canvas.height);
-      gl.uniform1f(at.width, ratio * (layer.shape === "line" ? (layer.name === "truth" ? 6 : 2.5) : layer.count === 1 ? 4 * state.width : state.width));
+      gl.uniform1f(at.width, ratio * (layer.shape === "line" ? (isBare ? 2 : 1) * (layer.name === "truth" ? 6 : 2.5) : layer.count === 1 ? 4 * state.width : state.width));
       // An estimate lies on the truth, and is to be seen.
       gl.polygonOffset(0, layer.name === "truth" ? 256 : 0);
       gl.uniform1i(at.mode, mode(layer));
@@ -547,7 +655,7 @@
       else gl.drawElementsInstanced(layer.shape === "wire" ? gl.LINES : gl.TRIANGLES, layer.indices, gl.UNSIGNED_SHORT, 0, layer.count);
     };
     const visible = scene.layers.filter(isVisible);
-    const balls = visible.filter((layer) => layer.shape === "ball");
+    const balls = visible.filter((layer) => layer.shape === "ball" && !layer.is_beneath);
     visible.forEach((layer) => (points += layer.count));
     if (state.grid) {
       const { program, at } = programs.points;
@@ -560,8 +668,16 @@
       gl.uniform1f(at.shade, 1);
       gl.bindVertexArray(grid.array);
       gl.vertexAttrib3f(1, ...(state.isLight ? [0.8, 0.83, 0.87] : [0.17, 0.2, 0.25]));
+      gl.depthMask(false);
       gl.drawArrays(gl.LINES, 0, grid.count);
+      gl.depthMask(true);
     }
+    // Cells beneath a scan tint none of its points.
+    gl.depthMask(false);
+    gl.enable(gl.BLEND);
+    visible.filter((layer) => layer.is_beneath).forEach(drawLayer);
+    gl.disable(gl.BLEND);
+    gl.depthMask(true);
     visible.filter((layer) => layer.shape !== "ball").forEach(drawLayer);
     // What lies behind ellipsoids shows through the nearest of them: a first pass finds its depth.
     gl.colorMask(false, false, false, false);
@@ -581,13 +697,15 @@
     if (now) now.style.transform = `translateX(${(now.dataset.room * state.frame) / Math.max(frames - 1, 1)}px)`;
     $("follow").setAttribute("aria-pressed", state.follow);
     drawOver(view, ratio);
-    Object.assign(document.body.dataset, { state: "ready", frame: state.frame, draws: ++draws, points, error: gl.getError() });
+    keepLink();
+    Object.assign(document.body.dataset, { state: "ready", ms: (document.body.dataset.ms ?? Math.round(performance.now())), frame: state.frame, draws: ++draws, points, error: gl.getError() });
   };
   // A window of another shape, such as a phone that is turned: the view that the reader did not move is fitted again.
   window.onresize = () => (!state.follow && Object.keys(fitted).every((key) => fitted[key] === state[key]) ? fit({ yaw: state.yaw, pitch: state.pitch }) : draw());
   $("slider").value = state.frame;
+  $("grid").checked = state.grid;
   drawGrid();
   fit(home());
   // A drive begins to play; a name that ends in #still, and a reader who wants little motion, keep the first frame.
-  if (sensor && location.hash !== "#still" && !matchMedia("(prefers-reduced-motion: reduce)").matches) follow(true), play(true);
+  if (!restore() && sensor && location.hash !== "#still" && !matchMedia("(prefers-reduced-motion: reduce)").matches) follow(true), play(true);
 })();

@@ -64,6 +64,8 @@ pub struct Layer {
     pub(crate) poses: Vec<Pose>,
     pub(crate) at: Option<usize>,
     pub(crate) is_shown: bool,
+    /// Whether a page draws it under all else.
+    pub(crate) is_beneath: bool,
     /// Of lines and edges in pictures, in pixels.
     pub(crate) width: f64,
     /// How many metres nearer to the camera the layer is than where it stands, in pictures.
@@ -86,6 +88,7 @@ impl Layer {
             poses: vec![Pose::IDENTITY],
             at: None,
             is_shown: true,
+            is_beneath: false,
             width: 1.0,
             lift: 0.0,
             grows: false,
@@ -203,6 +206,13 @@ impl Layer {
     #[must_use]
     pub const fn hidden(mut self) -> Self {
         self.is_shown = false;
+        self
+    }
+
+    /// Draws the layer under all else in pages; in pictures what comes later is over it.
+    #[must_use]
+    pub(crate) const fn beneath(mut self) -> Self {
+        self.is_beneath = true;
         self
     }
 
