@@ -60,6 +60,9 @@ pub trait Number: Copy + PartialOrd + Send + Sync + 'static {
     /// The sum; of whole numbers it wraps.
     #[must_use]
     fn plus(self, other: Self) -> Self;
+    /// The product; of whole numbers it wraps.
+    #[must_use]
+    fn times(self, other: Self) -> Self;
     /// The mean of so many values, of which this is the sum.
     #[must_use]
     fn over(self, count: u32) -> Self;
@@ -80,6 +83,10 @@ macro_rules! float {
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self + other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
             }
             #[inline(always)]
             fn over(self, count: u32) -> Self {
@@ -111,6 +118,10 @@ impl Number for i64 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        self.wrapping_mul(other)
     }
     #[inline(always)]
     fn over(self, count: u32) -> Self {

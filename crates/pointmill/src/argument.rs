@@ -178,6 +178,7 @@ arguments! {
     VoxelSizeY = "voxel_size[1]",
     VoxelSizeZ = "voxel_size[2]",
     Voxels = "voxels",
+    Weights = "weights",
     YawRange = "yaw_range",
 }
 

@@ -5,13 +5,15 @@
 //! number of threads, and on a GPU ([`ScatterWorker`]).
 
 mod gpu;
+mod lists;
 mod number;
 mod spread;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gpu::reduce_on_gpu;
 pub use gpu::{RowsOf, Scatter, ScatterWorker};
+pub(crate) use gpu::{numbers, reduce_on_gpu};
+pub(crate) use lists::Lists;
 pub use number::Scattered;
 pub use pointmill_core::reduction::Reduction;
 pub use spread::{spread, spread_lists};
@@ -114,6 +116,12 @@ impl RowLists {
     /// How many values a row has.
     pub fn count(&self, row: usize) -> u32 {
         self.splits[row + 1] - self.splits[row]
+    }
+
+    /// The values of a row that was named.
+    pub(crate) fn list(&self, row: usize) -> &[u32] {
+        let own = self.splits[row] as usize..self.splits[row + 1] as usize;
+        self.values.as_deref().map_or(&[], |values| &values[own])
     }
 
     /// Reduces `values` `[N, columns]` to `out` `[rows, columns]`; a row without values becomes
@@ -226,7 +234,7 @@ impl<N: Number> Scratch<N> {
 
 /// Calls `work` with blocks of whole parts of `out`, and of `places` unless that is empty, and the
 /// number of the first part: in this thread where there is little to do.
-fn blocks<T: Scattered>(
+pub(crate) fn blocks<T: Send>(
     out: &mut [T],
     places: &mut [i64],
     part: usize,
@@ -251,7 +259,7 @@ fn blocks<T: Scattered>(
 }
 
 /// The largest row number, -1 at least.
-fn check<I: RowNumber>(index: &[I], rows: Option<usize>) -> Result<i64> {
+pub(crate) fn check<I: RowNumber>(index: &[I], rows: Option<usize>) -> Result<i64> {
     let least = index.iter().min().map_or(-1, |&row| row.into());
     let most = index.iter().max().map_or(-1, |&row| row.into());
     let outside = rows.is_some_and(|rows| most >= rows as i64);

@@ -6,7 +6,7 @@ use crate::simt::*;
 /// The row of this thread and its group of columns, where each row has so many groups. The division
 /// of 64 bits is of the block: it takes long.
 #[inline(always)]
-pub(super) fn row_and_group(groups: u32) -> (u32, u32) {
+pub(crate) fn row_and_group(groups: u32) -> (u32, u32) {
     let first = block_index() as u64 * BLOCK as u64;
     let (row, rest) = if first >> 32 == 0 {
         (first as u32 / groups, first as u32 % groups)

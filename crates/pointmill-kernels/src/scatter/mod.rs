@@ -8,7 +8,7 @@
 //!
 #![doc = include_str!("README.md")]
 
-mod groups;
+pub(crate) mod groups;
 mod long;
 mod reduce;
 mod rows;

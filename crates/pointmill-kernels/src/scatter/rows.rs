@@ -17,7 +17,7 @@ impl RowNumbers {
     /// # Safety
     /// There is such a number.
     #[inline(always)]
-    pub(super) unsafe fn get(&self, i: usize) -> i64 {
+    pub(crate) unsafe fn get(&self, i: usize) -> i64 {
         // SAFETY: the caller's promise.
         unsafe { if self.wide != 0 { *self.data.cast::<i64>().add(i) } else { *self.data.cast::<i32>().add(i) as i64 } }
     }
@@ -31,10 +31,14 @@ pub struct KeysArgs {
     pub index: RowNumbers,
     /// `[n]` keys: the row, or `rows` for none.
     pub keys: *mut u32,
-    /// The number of rows.
+    /// The number of rows of all items.
     pub rows: u32,
     /// The number of values.
     pub n: u32,
+    /// Values of an item, whose rows count from its first; at least one.
+    pub values_of_item: u32,
+    /// Rows of an item.
+    pub rows_of_item: u32,
     /// Becomes 0 where a number is no row; null if nobody asks.
     pub ok: *mut u32,
 }
@@ -47,8 +51,9 @@ kernel! {
         let i = global_index();
         if i < a.n {
             let row = a.index.get(i as usize);
-            let is_row = (row >= 0) & (row < a.rows as i64);
-            *a.keys.add(i as usize) = if is_row { row as u32 } else { a.rows };
+            let is_row = (row >= 0) & (row < a.rows_of_item as i64);
+            let first = i / a.values_of_item * a.rows_of_item;
+            *a.keys.add(i as usize) = if is_row { first + row as u32 } else { a.rows };
             if !is_row & (row != -1) & !a.ok.is_null() {
                 atomic_min(a.ok, 0);
             }

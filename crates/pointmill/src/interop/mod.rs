@@ -1,7 +1,7 @@
 //! What bindings need and nobody else: arguments in the caller's memory ([`RawRows`]), results
 //! there, addresses on the device,
-//! gradients of results that were made earlier, and reductions by row numbers of the caller's
-//! ([`RowLists`]).
+//! gradients of results that were made earlier, and reductions and weighted sums by row numbers of the caller's
+//! ([`RowLists`], [`gather`]).
 //!
 //! A binding lends memory of its own library for a result ([`Arrays::set`] with
 //! [`Buffer::from_raw_cuda`](crate::Buffer::from_raw_cuda)), runs the operator into it
@@ -14,6 +14,7 @@ pub use raw::{Lent, RawRows};
 
 pub use crate::arrays::{ArrayLender, ArrayName, ArraySpec, Arrays, Counted, DeviceArrays, Shape};
 pub use crate::ndt::NamedCells;
+pub use crate::points::gather::{Gather, GatherWorker, Gathered, gather, gather_gradient, weights_gradient};
 pub use crate::scatter::{
     Reduction, RowLists, RowNumber, RowsOf, Scatter, ScatterWorker, Scattered, spread, spread_lists,
 };

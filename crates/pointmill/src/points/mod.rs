@@ -19,6 +19,7 @@
 
 mod buckets;
 mod cpu;
+pub(crate) mod gather;
 mod gpu;
 mod input;
 mod params;

@@ -1,8 +1,8 @@
 //! Reductions by row, and their gradients, by kernels.
 
+use super::lists::Lists;
 use super::{Reduction, RowNumber, Scattered};
 use crate::device::{Buffer, Stream, workspace};
-use crate::prim::{Pairs, Sorter, passes_for};
 use crate::{Argument, Result, ensure};
 use bytemuck::Pod;
 use pointmill_kernels::prim::{BLOCK, Length, sort};
@@ -24,13 +24,9 @@ workspace! {
     /// [`RowLists`](super::RowLists) does on the CPU, with the same bits.
     pub struct ScatterWorker(stream) {
         stream: Stream,
-        keys: Buffer<u32>,
-        sorted_keys: Buffer<u32>,
-        lists: Buffer<u32>,
-        splits: Buffer<u32>,
+        lists: Lists,
         index: Buffer<i32>,
         long: Buffer<u32>,
-        sorter: Sorter<u32>,
     }
 }
 
@@ -91,7 +87,7 @@ impl ScatterWorker {
             values: values.pointer().cast_const().cast(),
             columns: columns as u32,
             rows: Length::known(rows as u32),
-            splits: self.splits.pointer(),
+            splits: self.lists.splits.pointer(),
             lists,
             how,
             whole: 0,
@@ -138,7 +134,7 @@ impl ScatterWorker {
                 self.index.reserve(len)?;
                 let index = self.index.pointer();
                 let (rows, n) = (rows as u32, len as u32);
-                let args = kernels::RowOfEachArgs { splits: self.splits.pointer(), rows, n, index };
+                let args = kernels::RowOfEachArgs { splits: self.lists.splits.pointer(), rows, n, index };
                 // SAFETY: room was made for the row of each value.
                 unsafe { self.stream.launch::<kernels::RowOfEach>(n.div_ceil(BLOCK), args) }?;
                 numbers(&self.index)
@@ -183,29 +179,9 @@ impl ScatterWorker {
             }
         };
         expect(Argument::Index, index, len)?;
-        let (n, rows) = (len as u32, rows as u32);
-        let passes = passes_for(u64::from(rows));
-        self.keys.reserve(len)?;
-        self.sorted_keys.reserve(len)?;
-        self.lists.reserve(len)?;
-        self.splits.reserve(rows as usize + 1)?;
-        self.sorter.reserve(n, passes)?;
-        let keys = self.keys.pointer();
-        let (input, output) = (
-            Pairs { keys, values: null_mut() },
-            Pairs { keys: self.sorted_keys.pointer(), values: self.lists.pointer() },
-        );
-        let splits = kernels::SplitsOfKeysArgs { keys: output.keys, n, rows, splits: self.splits.pointer() };
-        // SAFETY: room was made for all values and rows; what a kernel reads is queued before.
-        unsafe {
-            if n > 0 {
-                let args = kernels::KeysArgs { index: numbers(index), keys, rows, n, ok };
-                self.stream.launch::<kernels::Keys>(n.div_ceil(BLOCK), args)?;
-                self.sorter.enqueue(input, output, Length::known(n), passes)?;
-            }
-            self.stream.launch::<kernels::SplitsOfKeys>(rows / BLOCK + 1, splits)?;
-        }
-        Ok(self.lists.pointer())
+        // SAFETY: there are so many numbers.
+        unsafe { self.lists.list(numbers(index), 1, len, rows, ok) }?;
+        Ok(self.lists.values.pointer())
     }
 
     /// Queues checking where rows start.
@@ -216,9 +192,9 @@ impl ScatterWorker {
         ok: *mut u32,
     ) -> Result<()> {
         expect(Argument::RowSplits, splits, rows + 1)?;
-        self.splits.reserve(rows + 1)?;
+        self.lists.splits.reserve(rows + 1)?;
         let (n, rows) = (len as u32, rows as u32);
-        let args = kernels::SplitsArgs { given: numbers(splits), rows, n, splits: self.splits.pointer(), ok };
+        let args = kernels::SplitsArgs { given: numbers(splits), rows, n, splits: self.lists.splits.pointer(), ok };
         // SAFETY: there are so many numbers, and room for as many.
         unsafe { self.stream.launch::<kernels::Splits>(rows / BLOCK + 1, args) }
     }
@@ -270,7 +246,7 @@ fn blocks<T: Scattered>(whole: bool, rows: usize, columns: usize) -> u32 {
     (rows * groups).div_ceil(BLOCK as usize) as u32
 }
 
-fn numbers<I: RowNumber + Pod>(buffer: &Buffer<I>) -> RowNumbers {
+pub(crate) fn numbers<I: RowNumber + Pod>(buffer: &Buffer<I>) -> RowNumbers {
     RowNumbers { data: buffer.pointer().cast_const().cast(), wide: u32::from(size_of::<I>() == 8) }
 }
 

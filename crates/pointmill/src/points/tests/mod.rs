@@ -1,3 +1,4 @@
 //! Samples and neighbours beside what is written plainly here.
 
+mod gather;
 mod parity;

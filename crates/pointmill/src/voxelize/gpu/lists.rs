@@ -28,7 +28,8 @@ impl Workspace {
         let last = plan.rows as u32;
         let keys = self.row_keys_u32.pointer();
         let index = kernels::RowNumbers { data: point_to_voxel.cast(), wide: 0 };
-        let row_keys = kernels::KeysArgs { index, keys, rows: last, n: plan.n, ok: null_mut() };
+        let (values_of_item, rows_of_item, ok) = (plan.n, last, null_mut());
+        let row_keys = kernels::KeysArgs { index, keys, rows: last, n: plan.n, values_of_item, rows_of_item, ok };
         let scan = scan::ScanArgs { input: counts, output: row_splits, n: call.rows(), tiles };
         let passes = passes_for(u64::from(last));
         let input = Pairs { keys, values: null_mut() };
