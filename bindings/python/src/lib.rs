@@ -17,6 +17,7 @@ mod downsample;
 mod ending;
 mod errors;
 mod files;
+mod gather;
 mod icp;
 mod interrupt;
 mod keywords;
@@ -84,6 +85,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::files::{Scan, find_inputs, find_log_poses, log_stamp, read, read_poses, write, write_poses};
     #[pymodule_export]
+    use crate::gather::gather;
+    #[pymodule_export]
     use crate::icp::{IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtGrid, NdtMoments};
@@ -119,6 +122,7 @@ mod _pointmill {
             crate::boxes::NMS.cache.clear();
             crate::boxes::KEPT.clear();
             crate::downsample::DOWNSAMPLE.cache.clear();
+            crate::gather::CACHE.clear();
             crate::points::FURTHEST.cache.clear();
             crate::points::BALLS.cache.clear();
             crate::points::KNN.cache.clear();

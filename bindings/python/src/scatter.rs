@@ -169,7 +169,7 @@ enum Ran<R> {
 }
 
 /// Zeros, which the system makes when they are first touched.
-fn zeros<T: bytemuck::Zeroable>(rows: usize, columns: usize) -> Result<Vec<T>, Error> {
+pub(crate) fn zeros<T: bytemuck::Zeroable>(rows: usize, columns: usize) -> Result<Vec<T>, Error> {
     let refused = || Error::OutOfMemory { device: "cpu".into(), bytes: (rows as u64).saturating_mul(columns as u64) };
     let len = rows.checked_mul(columns).ok_or_else(refused)?;
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| refused())

@@ -206,6 +206,10 @@ PARAMETERS_OF = {
     "scatter.aux": "bool",
     "scatter_gradient.aux": "_Array | None",
     "scatter_gradient.length": "int | None",
+    "gather.into": 'Literal["sums", "features", "weights"]',
+    "gather.second": "_Array | None",
+    "gather.length": "int",
+    "gather.last": "bool",
     "ball_query.pick": 'Literal["first", "nearest"]',
     "furthest_point_sample.features": "_Array | None",
     "furthest_point_sample.start": 'Literal["first", "nearest-to-mean"]',
@@ -238,6 +242,7 @@ PARAMETERS_OF = {
 RETURNS = {
     "DlpackArray.shape": "list[int]",
     "roi_aware_pool3d_backward": "_Array",
+    "gather": "tuple[_Array, _Array | None]",
     "scatter": "tuple[_Array, _Array | None, _Array | None]",
     "scatter_gradient": "tuple[_Array, _Array | None]",
     "Moments.load": "Moments",

@@ -148,3 +148,45 @@ def test_the_operators_of_torch():
         half = torch.ones(4, 2, dtype=kind, requires_grad=True)
         ops.group(half, torch.tensor([1, 1, 3])).sum().backward()
         assert half.grad.tolist() == [[0, 0], [2, 2], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_weighted_sums_have_derivatives_of_any_order(last):
+    torch = pytest.importorskip("torch")
+    from pointmill._gather_ops import gathered
+
+    rows = torch.tensor([[[0, 2, -1], [2, 2, 1]], [[1, 0, 0], [-1, -1, -1]]])
+    features = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
+    of = features if last else features.transpose(1, 2)
+    taken = torch.stack([of[b][rows[b].clamp(min=0)] for b in range(2)])
+    want = (taken * (weights * (rows >= 0))[..., None]).sum(2)
+    made = gathered(features, weights, rows, last)
+    assert torch.allclose(made if last else made.transpose(1, 2), want)
+
+    def sums(features, weights):
+        return gathered(features, weights, rows, last)
+
+    def of_one(features):
+        return gathered(features, None, rows[..., :1], last)
+
+    for call, given in ((sums, (features, weights)), (of_one, (features,))):
+        assert torch.autograd.gradcheck(call, given, check_forward_ad=True, check_batched_grad=True)
+        assert torch.autograd.gradgradcheck(call, given)
+    length = features.shape[1 if last else 2]
+    torch.library.opcheck(torch.ops.pointmill.gather, ("sums", features, weights, rows, length, last))
+    for dtype in (torch.float16, torch.bfloat16):
+        half = features.detach().to(dtype).requires_grad_()
+        whole = half.detach().float().requires_grad_()
+        of_half, of_whole = (gathered(f, weights.float(), rows, last) for f in (half, whole))
+        assert torch.equal(of_half, of_whole.to(dtype))
+        grad = torch.randn_like(of_half)
+        of_half.backward(grad)
+        of_whole.backward(grad.float())
+        assert torch.equal(half.grad, whole.grad.to(dtype))
+    with pytest.raises(ValueError, match="rows: expected numbers of -1 to"):
+        gathered(features, weights, rows + 9, last)
+    with pytest.raises(ValueError, match="weights: expected weights of several neighbours, got None"):
+        gathered(features, None, rows, last)
+    with pytest.raises(ValueError, match=r"weights: expected .*\[2, 2, 3\]"):
+        gathered(features, weights[:1], rows, last)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from . import _pointmill
+from ._gather_ops import gathered
 from ._scatter import gather_rows
 from ._traces import _each, _expect_tensor, _operator
 
@@ -245,12 +246,9 @@ def interpolate(features: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
     >>> interpolate(torch.tensor([[1.0], [3.0]]), torch.tensor([[0, 1]]), torch.tensor([[0.25, 0.75]])).tolist()
     [[2.5]]
     """
-    _expect_tensor("weights", weights)
+    for name, value in (("features", features), ("rows", rows), ("weights", weights)):
+        _expect_tensor(name, value)
     if rows.dim() != 2 or rows.shape != weights.shape:
         wanted = list(rows.shape)
         raise ValueError(f"weights: expected a tensor of shape {wanted}, as rows, got shape {list(weights.shape)}")
-    grouped = group(features, rows) * weights[..., None]
-    total = grouped.new_zeros((rows.shape[0], features.shape[1]))
-    for k in range(rows.shape[1]):
-        total = total + grouped[:, k]
-    return total
+    return gathered(features[None], weights[None], rows[None], last=True)[0]

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from .. import _points
-from .._points import group, interpolate
+from .._gather_ops import gathered
+from .._points import group
 from ._shared import plain
 
 
@@ -43,12 +44,6 @@ def rows_of(value: Tensor) -> Tensor:
 def within(rows: Tensor, starts: Tensor, empty: int = 0) -> Tensor:
     """Rows that count from the first of their items; `empty` where there is none."""
     return torch.where(rows >= 0, rows - starts, empty)
-
-
-def of_all(rows: Tensor, items: int, length: int) -> Tensor:
-    """Rows that count from the first of all items, of ``[B, ...]`` that count from the first of theirs."""
-    starts = torch.arange(items, device=rows.device, dtype=torch.int64) * length
-    return rows.long() + starts.view(-1, *[1] * (rows.dim() - 1))
 
 
 def sample(points: Tensor, number: int, features: Tensor | None = None) -> Tensor:
@@ -122,9 +117,8 @@ def neighbours(points: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]
 
 def grouped(features: Tensor, rows: Tensor) -> Tensor:
     """Features ``[B, C, N]`` of rows ``[B, ...]`` to ``[B, C, ...]``."""
-    items, columns, length = batch("features", features).shape
-    flat = features.transpose(1, 2).reshape(items * length, columns)
-    return group(flat, of_all(rows, items, length)).movedim(-1, 1).contiguous()
+    items, columns = batch("features", features).shape[:2]
+    return gathered(features, None, rows.flatten(1)[..., None]).view(items, columns, *rows.shape[1:])
 
 
 def stacked_group(features: Tensor, counts: Tensor, rows: Tensor, of_rows: Tensor) -> Tensor:
@@ -138,11 +132,7 @@ def stacked_group(features: Tensor, counts: Tensor, rows: Tensor, of_rows: Tenso
 
 def interpolated(features: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
     """Features ``[B, C, N]`` of rows and weights ``[B, M, 3]`` to ``[B, C, M]``."""
-    items, columns, length = batch("features", features).shape
-    flat = features.transpose(1, 2).reshape(items * length, columns)
-    of = of_all(rows, items, length).reshape(-1, rows.shape[-1])
-    total = interpolate(flat, of, weights.reshape(of.shape).to(features.dtype))
-    return total.view(items, rows.shape[1], columns).transpose(1, 2).contiguous()
+    return gathered(batch("features", features), weights, rows)
 
 
 class Grouper(nn.Module):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from .. import _points as _ops
 from . import _points
 from ._groups import furthest_point_sample
-from ._points import group, interpolate
+from ._points import group
 from ._shared import tensors
 
 __all__ = [
@@ -97,7 +97,7 @@ def three_nn(
 @tensors("features", "idx", "weight")
 def three_interpolate(features: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
     """Add up weighted features of three neighbours, with gradients: ``[M, C]``, ``[N, 3]`` twice to ``[N, C]``."""
-    return interpolate(features, idx, weight.to(features.dtype))
+    return _ops.interpolate(features, idx, weight)
 
 
 class QueryAndGroup(nn.Module):
