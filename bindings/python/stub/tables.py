@@ -207,6 +207,7 @@ PARAMETERS_OF = {
     "scatter_gradient.aux": "_Array | None",
     "scatter_gradient.length": "int | None",
     "gather.into": 'Literal["sums", "features", "weights"]',
+    "gather.first": "_Array",
     "gather.second": "_Array | None",
     "gather.length": "int",
     "gather.last": "bool",

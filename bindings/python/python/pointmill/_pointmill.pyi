@@ -91,6 +91,7 @@ __all__ = [
     "find_inputs",
     "find_log_poses",
     "furthest_point_sample",
+    "gather",
     "grid_sample",
     "icp",
     "index_pairs",
@@ -971,6 +972,8 @@ def find_log_poses(sweeps: _Path) -> str | None: ...
 def furthest_point_sample(points: _Host, number: SupportsIndex = 1024, *, features: _Array | None = None, row_splits: Sequence[SupportsIndex] | _Array | None = None, sample_splits: Sequence[SupportsIndex] | _Array | None = None, start: Literal["first", "nearest-to-mean"] = "first") -> _Numpy: ...
 @overload
 def furthest_point_sample(points: _Given, number: SupportsIndex = 1024, *, features: _Array | None = None, row_splits: Sequence[SupportsIndex] | _Array | None = None, sample_splits: Sequence[SupportsIndex] | _Array | None = None, start: Literal["first", "nearest-to-mean"] = "first") -> _Given: ...
+
+def gather(into: Literal["sums", "features", "weights"], first: _Array, second: _Array | None, index: _Array, length: int, last: bool) -> tuple[_Array, _Array | None]: ...
 
 @overload
 def grid_sample(points: _Host, grid_size: float | _Numbers = 0.05, *, point_cloud_range: _Numbers | None = None, pick: Literal["first", "nearest", "nth", "random"] = "first", number: SupportsIndex = 0, seed: SupportsIndex = 0, capacity: SupportsIndex | None = None, padded: bool = False, row_splits: Sequence[SupportsIndex] | _Array | None = None) -> GridSampled[_Numpy]: ...
