@@ -135,8 +135,8 @@ pub fn thinned(count: usize, most: usize) -> impl Iterator<Item = usize> {
 /// The colour of a class of the ASPRS, LAS 1.4 R15, table 17.
 pub fn class_colour(class: u8) -> [u8; 3] {
     match class {
-        0 => [120, 132, 150],  // never classified
-        1 => [160, 170, 186],  // unclassified
+        0 => [84, 92, 108],    // never classified
+        1 => [112, 122, 140],  // unclassified
         2 => [186, 140, 92],   // ground
         3 => [190, 220, 110],  // low vegetation
         4 => [110, 190, 90],   // medium vegetation

@@ -51,7 +51,7 @@ const ABSENT: [(&str, &str, &[&str]); 13] = [
         "| ground filters, reprojection, rasters | not here: take PDAL |",
         &["ground", "reproject", "raster"],
     ),
-    ("docs/coming_from.md", "There are no layers here.", &["SubMConv3d", "SparseConv3d"]),
+    ("docs/coming_from.md", "| sparse layers: `SparseConvTensor`,", &["SubMConv3d", "SparseConv3d"]),
     ("docs/which_operator.md", "No command segments or classifies points.", &["segment", "classify"]),
 ];
 
