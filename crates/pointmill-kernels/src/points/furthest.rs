@@ -31,7 +31,7 @@ pub struct FurthestArgs {
     /// `[n]`, in the order of buckets: the squared distance from the nearest sample, below 0 of points
     /// that are never taken.
     pub nearest: *mut f32,
-    /// `[buckets]`: the largest of [`key`].
+    /// `[buckets]`: a number that grows with the largest distance of each, 0 of none.
     pub best: *mut u64,
     /// `[buckets]`: of each item those that change.
     pub listed: *mut u32,
