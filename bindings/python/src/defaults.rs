@@ -24,6 +24,9 @@ pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("IouParams", IouParams::default().arguments(py)?)?;
     all.set_item("NmsParams", crate::boxes::NMS.defaults(py)?)?;
     all.set_item("DownsampleParams", crate::downsample::DOWNSAMPLE.defaults(py)?)?;
+    all.set_item("FurthestParams", crate::points::FURTHEST.defaults(py)?)?;
+    all.set_item("BallParams", crate::points::BALLS.defaults(py)?)?;
+    all.set_item("KnnParams", crate::points::KNN.defaults(py)?)?;
     all.set_item("NdtParams", NdtParams::default().arguments(py)?)?;
     all.set_item("NdtAlignParams", NdtAlignParams::default().arguments(py)?)?;
     all.set_item("LocalizerParams", LocalizerParams::default().arguments(py)?)?;
