@@ -17,15 +17,10 @@ const TOGETHER: usize = 256;
 /// Most candidates of an item that are compared with every kept circle: a tree pays off beyond.
 const FEW: usize = if cfg!(test) { 300 } else { 4096 };
 
-/// The values of a buffer of the CPU.
-fn values<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut [T] {
-    buffer.host_mut().map_or(&mut [], |values| values)
-}
-
 pub(super) fn iou(a: &Boxes<'_>, b: &Boxes<'_>, params: IouParams, out: &mut Buffer<f32>, pairs: usize) -> Result<()> {
     out.reserve(pairs)?;
     let (a, b) = (a.shapes()?, b.shapes()?);
-    let out = &mut values(out)[..pairs];
+    let out = &mut out.host_values()[..pairs];
     if params.pairs == Pairs::Aligned {
         let all = out.par_iter_mut().with_min_len(par::grain(PAIRS_OF_A_THREAD / 16));
         all.zip(a).zip(b).for_each(|((out, a), b)| *out = a.iou(&b, params.kind) as f32);
@@ -70,7 +65,7 @@ pub(super) fn overlaps(
     }))?;
     let lists = lists.into_iter().collect::<Result<Vec<_>>>()?;
     out.reserve(OverlapSizes { pairs: lists.iter().map(Vec::len).sum() })?;
-    let places = values(&mut out.i).iter_mut().zip(values(&mut out.j)).zip(values(&mut out.iou));
+    let places = out.i.host_values().iter_mut().zip(out.j.host_values()).zip(out.iou.host_values());
     let found = lists.iter().enumerate().flat_map(|(i, list)| list.iter().map(move |&(j, iou)| (i as i32, j, iou)));
     for (((to_i, to_j), to_iou), (i, j, iou)) in places.zip(found) {
         (*to_i, *to_j, *to_iou) = (i, j, iou);
@@ -138,7 +133,7 @@ pub(super) fn suppress(
     let kept = spans.par_iter().with_min_len(par::grain(1)).map(|&(from, to)| shared.item(from, to));
     let kept = memory::collect_parallel(kept)?.into_iter().collect::<Result<Vec<_>>>()?;
     let capacity = out.sizes.capacity;
-    let (rows, num_kept) = (values(&mut out.rows), values(&mut out.num_kept));
+    let (rows, num_kept) = (out.rows.host_values(), out.num_kept.host_values());
     for (item, kept) in kept.iter().enumerate() {
         num_kept[item] = kept.len() as i32;
         let row = &mut rows[item * capacity..][..capacity];
@@ -146,7 +141,7 @@ pub(super) fn suppress(
         row[..kept.len()].copy_from_slice(kept);
     }
     let non_finite = shapes.iter().zip(scores).filter(|(shape, score)| shape.is_none() || !score.is_finite());
-    values(&mut out.non_finite)[0] = non_finite.count() as u32;
+    out.non_finite.host_values()[0] = non_finite.count() as u32;
     Ok(())
 }
 

@@ -175,6 +175,11 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// The values of a buffer of the CPU; none on a GPU.
+    pub(crate) fn host_values(&mut self) -> &mut [T] {
+        self.host_mut().map_or(&mut [], |values| values)
+    }
+
     /// Takes over the length of the vector behind a CPU buffer.
     pub(crate) fn sync_len(&mut self) {
         if let Some(data) = self.host_mut() {

@@ -3,17 +3,12 @@
 use super::buckets::{BUCKET, Buckets, GROUP};
 use super::input::{Items, Values, host};
 use super::{BallParams, BallPick, Balls, Fill, FurthestParams, FurthestPoints, Neighbours, Start};
-use crate::{Argument, Buffer, Result, Rows, memory, par};
+use crate::{Argument, Result, Rows, memory, par};
 use pointmill_core::points::{LANES, by_distance, in_ball, of_distance};
 use rayon::prelude::*;
 
 /// Queries that a thread takes at least.
 const QUERIES_OF_A_THREAD: usize = 64;
-
-/// The values of a buffer of the CPU.
-fn values<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut [T] {
-    buffer.host_mut().map_or(&mut [], |values| values)
-}
 
 /// Takes the furthest points of each item; `starts` says where its samples begin.
 pub(super) fn sample(
@@ -25,7 +20,7 @@ pub(super) fn sample(
 ) -> Result<()> {
     let values_of = points.host(Argument::Points)?;
     let features = features.map(|rows| host(rows, Argument::Features)).transpose()?;
-    let mut left = values(&mut out.rows);
+    let mut left = out.rows.host_values();
     let mut items = Vec::new();
     memory::room(&mut items, points.items())?;
     for (item, span) in starts.windows(2).enumerate() {
@@ -207,7 +202,7 @@ fn each<A: Send, B: Send>(
 pub(super) fn balls(points: &Items<'_>, centres: &Items<'_>, params: &BallParams, out: &mut Balls) -> Result<()> {
     let (most, [least, beyond]) = (params.most as usize, params.squares());
     let by_row = params.pick == BallPick::First;
-    let out = (values(&mut out.rows), values(&mut out.num_points));
+    let out = (out.rows.host_values(), out.num_points.host_values());
     each((points, centres, Argument::Centres), out, [most, 1], |buckets, first, centre, keys, (rows, num_points)| {
         keys.clear();
         buckets.search(centre, beyond, |d, row| {
@@ -233,7 +228,7 @@ pub(super) fn balls(points: &Items<'_>, centres: &Items<'_>, params: &BallParams
 
 /// Finds the nearest neighbours of each query.
 pub(super) fn nearest(points: &Items<'_>, queries: &Items<'_>, k: usize, out: &mut Neighbours) -> Result<()> {
-    let out = (values(&mut out.rows), values(&mut out.squared_distances));
+    let out = (out.rows.host_values(), out.squared_distances.host_values());
     each((points, queries, Argument::Queries), out, [k, k], |buckets, first, query, keys, (rows, distances)| {
         keys.clear();
         buckets.search(query, f32::INFINITY, |d, row| {

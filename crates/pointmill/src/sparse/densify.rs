@@ -145,7 +145,7 @@ impl<'a> Job<'a> {
     fn on_cpu(&self, out: &mut Buffer<f32>) -> Result<()> {
         let width = self.columns + 1;
         out.reserve(self.points * width)?;
-        let mut left = out.host_mut().map_or(&mut [][..], |out| out);
+        let mut left = out.host_values();
         for ((sweep, pose), &lag) in self.sweeps.iter().zip(self.transforms).zip(self.time_lags) {
             let (own, rest) = left.split_at_mut(sweep.len() * width);
             left = rest;

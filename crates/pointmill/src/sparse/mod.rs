@@ -175,8 +175,3 @@ pub fn serialize(cells: Cells<'_>, params: &SerializeParams, device: &Device) ->
     serializer.run(cells, &mut out)?;
     Ok(out)
 }
-
-/// The values of a buffer of the CPU.
-fn values<T: bytemuck::Pod>(buffer: &mut crate::Buffer<T>) -> &mut [T] {
-    buffer.host_mut().map_or(&mut [], |values| values)
-}

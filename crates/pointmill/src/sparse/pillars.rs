@@ -243,7 +243,7 @@ impl PillarEncoder {
             out,
             |(), out| {
                 out.reserve(len)?;
-                on_cpu(&pillars, &params, &mut out.host_mut().map_or(&mut [][..], |out| out)[..len]);
+                on_cpu(&pillars, &params, &mut out.host_values()[..len]);
                 Ok(())
             },
             |staging, out| {

@@ -2,7 +2,6 @@
 
 use super::ConvPairs;
 use super::input::{Job, repeated};
-use crate::device::Buffer;
 use crate::{Result, memory, par};
 use pointmill_core::sparse::CellGrid;
 use pointmill_kernels::sparse::{NONE, OFFSETS_OF_BLOCK};
@@ -10,11 +9,6 @@ use rayon::prelude::*;
 
 /// Cells that a thread takes at least.
 const CELLS_OF_A_THREAD: usize = 4096;
-
-/// The values of a buffer of the CPU.
-fn values<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut [T] {
-    buffer.host_mut().map_or(&mut [], |values| values)
-}
 
 /// Cells by ascending id.
 #[derive(Debug)]
@@ -99,21 +93,21 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
     let rows = job.outputs.map_or(job.capacity.map_or(found, |capacity| capacity as usize), |given| given.len());
     let kept = found.min(rows);
     out.begin(job, rows)?;
-    values(&mut out.faults).fill(NONE);
-    values(&mut out.num_cells)[..2].copy_from_slice(&[kept as u32, (found - kept) as u32]);
-    let cells = &mut bytemuck::cast_slice_mut(values(&mut out.cells))[..rows];
+    out.faults.host_values().fill(NONE);
+    out.num_cells.host_values()[..2].copy_from_slice(&[kept as u32, (found - kept) as u32]);
+    let cells = &mut bytemuck::cast_slice_mut(out.cells.host_values())[..rows];
     cells.fill([-1; 4]);
     outputs.cells[..kept].iter().enumerate().for_each(|(i, &cell)| cells[outputs.row(i)] = cell);
-    let counts = &mut values(&mut out.counts)[..job.offsets as usize];
+    let counts = &mut out.counts.host_values()[..job.offsets as usize];
     counts.fill(0);
     let all = job.offsets as usize * job.inputs.len();
     if job.lists {
-        values(&mut out.lists)[..2 * all].fill(-1);
+        out.lists.host_values()[..2 * all].fill(-1);
     }
     if rows == 0 {
         return Ok(());
     }
-    let table = &mut values(&mut out.table)[..rows * job.offsets as usize];
+    let table = &mut out.table.host_values()[..rows * job.offsets as usize];
     if own.is_some() {
         let lines = table.par_chunks_exact_mut(rows).zip(counts).enumerate().with_min_len(par::grain(1));
         lines.for_each(|(k, (line, count))| *count = pairs_of(job, k as u32, &inputs, (outputs, kept), line));
@@ -121,7 +115,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
         submanifold(job, &inputs, table, rows, counts);
     }
     if job.lists && all > 0 {
-        let (from, to) = values(&mut out.lists)[..2 * all].split_at_mut(all);
+        let (from, to) = out.lists.host_values()[..2 * all].split_at_mut(all);
         let lists = from.par_chunks_exact_mut(job.inputs.len()).zip(to.par_chunks_exact_mut(job.inputs.len()));
         lists.zip(table.par_chunks_exact(rows)).with_min_len(par::grain(1)).for_each(|((from, to), line)| {
             let pairs = line.iter().enumerate().filter(|&(_, &input)| input >= 0);
@@ -132,7 +126,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut ConvPairs) -> Result<()> {
     }
     if job.masks {
         let words = job.offsets.div_ceil(OFFSETS_OF_BLOCK) as usize;
-        let masks = values(&mut out.masks)[..rows * words].par_chunks_exact_mut(words);
+        let masks = out.masks.host_values()[..rows * words].par_chunks_exact_mut(words);
         masks.with_min_len(par::grain(CELLS_OF_A_THREAD)).enumerate().for_each(|(row, mask)| {
             mask.fill(0);
             for k in 0..job.offsets as usize {

@@ -1,7 +1,7 @@
 //! Larger and larger cells on the CPU.
 
 use super::Stage;
-use crate::sparse::{Cells, Serialized, values};
+use crate::sparse::{Cells, Serialized};
 use crate::{Buffer, Result, memory, par};
 use rayon::prelude::*;
 
@@ -48,8 +48,8 @@ fn one(
     stage: &mut Stage,
 ) -> Result<()> {
     let (rows, capacity) = (before.rows, stage.capacity());
-    let (cluster, indices) = (&mut values(&mut stage.cluster)[..rows], &mut values(&mut stage.indices)[..rows]);
-    let indptr = values(&mut stage.indptr);
+    let (cluster, indices) = (&mut stage.cluster.host_values()[..rows], &mut stage.indices.host_values()[..rows]);
+    let indptr = stage.indptr.host_values();
     let (mut cells, mut code) = (0, None);
     // All larger cells for now, also those that there is no room for.
     for (place, &row) in before.order[..rows].iter().enumerate() {
@@ -81,12 +81,12 @@ fn one(
         }
     }
     cluster.iter_mut().filter(|id| **id as usize >= capacity).for_each(|id| *id = -1);
-    values(&mut stage.counts).copy_from_slice(&[kept, cells - kept, rows].map(|count| count as u32));
+    stage.counts.host_values().copy_from_slice(&[kept, cells - kept, rows].map(|count| count as u32));
     if capacity == 0 {
         return Ok(());
     }
-    let (head, batch) = (values(&mut stage.head), values(&mut stage.batch));
-    let coords = values(&mut stage.grid_coord);
+    let (head, batch) = (stage.head.host_values(), stage.batch.host_values());
+    let coords = stage.grid_coord.host_values();
     for id in 0..kept {
         let row = indices[indptr[id] as usize];
         head[id] = row;
@@ -96,9 +96,9 @@ fn one(
     }
     let (head, cluster) = (&head[..kept], &*cluster);
     let len = before.orders * capacity;
-    let codes = values(&mut stage.codes)[..len].par_chunks_mut(capacity);
-    let order = values(&mut stage.order)[..len].par_chunks_mut(capacity);
-    let all = codes.zip(order).zip(values(&mut stage.inverse)[..len].par_chunks_mut(capacity)).enumerate();
+    let codes = stage.codes.host_values()[..len].par_chunks_mut(capacity);
+    let order = stage.order.host_values()[..len].par_chunks_mut(capacity);
+    let all = codes.zip(order).zip(stage.inverse.host_values()[..len].par_chunks_mut(capacity)).enumerate();
     all.with_min_len(par::grain(1)).for_each(|(k, ((codes, order), inverse))| {
         let own = k * before.capacity..k * before.capacity + rows;
         for (code, &row) in codes.iter_mut().zip(head) {

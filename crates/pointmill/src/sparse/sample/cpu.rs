@@ -2,7 +2,6 @@
 
 use super::{GridOrigin, GridSampleParams, Pick, Sampled};
 use crate::sparse::cells::ROWS_OF_A_THREAD;
-use crate::sparse::values;
 use crate::{Result, VoxelGrid, memory, par, seed};
 use pointmill_core::hash::{Seed, first_slot};
 use pointmill_core::sparse::{distance_to_centre, random_below};
@@ -63,9 +62,9 @@ impl Sampling {
         self.table.clear();
         memory::resize(&mut self.table, mask + 1, (u64::MAX, NONE))?;
         let capacity = out.sizes.cells;
-        let (coords, batch) = (values(&mut out.grid_coord), values(&mut out.batch));
-        let (rows, num_points) = (values(&mut out.rows), values(&mut out.num_points));
-        let inverse = &mut values(&mut out.inverse)[..n];
+        let (coords, batch) = (out.grid_coord.host_values(), out.batch.host_values());
+        let (rows, num_points) = (out.rows.host_values(), out.num_points.host_values());
+        let inverse = &mut out.inverse.host_values()[..n];
         let (mut cells, mut non_finite, mut outside, mut points_dropped) = (0, 0, 0, 0);
         for (i, &key) in self.keys.iter().enumerate() {
             inverse[i] = -1;
@@ -97,7 +96,7 @@ impl Sampling {
         }
         let kept = cells.min(capacity);
         let report = [kept, cells - kept, non_finite, outside, points_dropped].map(|count| count as u32);
-        values(&mut out.counts).copy_from_slice(&report);
+        out.counts.host_values().copy_from_slice(&report);
         let (rows, num_points) = (&mut rows[..kept], &num_points[..kept]);
         let cell_of = |id: usize| [0, 1, 2].map(|k| coords[3 * id + k] as u32);
         let number = |id: usize| match params.pick {

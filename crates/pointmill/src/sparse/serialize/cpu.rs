@@ -2,9 +2,9 @@
 
 use super::params::{check_bits, depth_for};
 use super::{SerializeParams, Serialized, largest_code};
+use crate::sparse::Cells;
 use crate::sparse::cells::ROWS_OF_A_THREAD;
 use crate::sparse::radix::{self, Pair};
-use crate::sparse::{Cells, values};
 use crate::{Result, memory, par};
 use pointmill_core::sparse::code;
 use pointmill_kernels::sparse::NONE;
@@ -22,14 +22,14 @@ pub(super) fn run(
     cells.check_rows(rows, depth)?;
     let (orders, capacity) = (&params.orders[..], cells.len());
     out.begin(capacity, depth, cells.items(), orders)?;
-    values(&mut out.num_cells)[0] = rows as u32;
-    values(&mut out.faults).fill(NONE);
+    out.num_cells.host_values()[0] = rows as u32;
+    out.faults.host_values().fill(NONE);
     if capacity == 0 {
         return Ok(());
     }
     let len = orders.len() * capacity;
-    let (codes, order) = (&mut values(&mut out.codes)[..len], &mut values(&mut out.order)[..len]);
-    let inverse = &mut values(&mut out.inverse)[..len];
+    let (codes, order) = (&mut out.codes.host_values()[..len], &mut out.order.host_values()[..len]);
+    let inverse = &mut out.inverse.host_values()[..len];
     let codes_of = codes.par_chunks_mut(capacity).zip(orders).with_min_len(par::grain(1));
     codes_of.for_each(|(codes, &order)| {
         let parts = codes[..rows].par_chunks_mut(ROWS_OF_A_THREAD).enumerate().with_min_len(par::grain(1));
