@@ -38,6 +38,7 @@ pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let (of, voxelize) = (PyDict::new(py), VoxelizeParams::default());
     of.set_item("max_num_points", voxelize.max_points_per_voxel)?;
     of.set_item("max_voxels", voxelize.max_voxels)?;
+    of.set_item("pick", if voxelize.pick == pointmill::voxelize::Pick::First { "first" } else { "" })?;
     of.set_item("order", voxelize.order.as_str())?;
     of.set_item("strict_range", voxelize.strict_range)?;
     of.set_item("lists", voxelize.outputs.lists)?;

@@ -8,7 +8,9 @@ use crate::errors::{CallError, Names, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::interop::{exchange_voxels, voxelize_into};
-use pointmill::voxelize::{MAX_POINTS_PER_VOXEL, MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
+use pointmill::voxelize::{
+    MAX_POINTS_PER_VOXEL, MeanType, Outputs, Pick, Report, VoxelArray, VoxelizeParams, Voxelizer,
+};
 use pointmill::{Aabb, Argument, Stream};
 use pyo3::prelude::*;
 
@@ -16,6 +18,7 @@ use pyo3::prelude::*;
 const NAMES: Names = &[
     (Argument::MaxPointsPerVoxel, "max_num_points"),
     (Argument::OutputsVoxels, "voxels"),
+    (Argument::Pick, "pick_column"),
     (Argument::Range, "point_cloud_range"),
     (Argument::Grid, "point_cloud_range"),
 ];
@@ -105,6 +108,21 @@ fn most_points(n: i64) -> PyResult<u32> {
     known.ok_or_else(|| value("max_num_points", format_args!("1 to {MAX_POINTS_PER_VOXEL}, or None for all points"), n))
 }
 
+/// Which points of a fuller voxel stay.
+fn picked(pick: &str, seed: u64, column: Option<i64>) -> PyResult<Pick> {
+    let known =
+        [("first", Pick::First), ("random", Pick::Random { seed }), ("round-robin", Pick::RoundRobin { column: 0 })];
+    let wrong = |expected, got: &dyn std::fmt::Display| {
+        Err(value("pick_column", expected, format_args!("{got} (pick is {pick:?})")))
+    };
+    match (choice(pick, "pick", &known)?, column) {
+        (Pick::RoundRobin { .. }, Some(column)) => Ok(Pick::RoundRobin { column: whole(column, 0, "pick_column")? }),
+        (Pick::RoundRobin { .. }, None) => wrong("the column whose values take turns", &"None"),
+        (_, Some(column)) => wrong("None, but for the pick \"round-robin\"", &column),
+        (pick, None) => Ok(pick),
+    }
+}
+
 /// Bin points into voxels, the first step of LiDAR detectors.
 ///
 /// The result has the same bits on every device, in every run and with any number of threads.
@@ -120,9 +138,14 @@ fn most_points(n: i64) -> PyResult<u32> {
 /// point_cloud_range : 6 floats
 ///     x_min, y_min, z_min, x_max, y_max, z_max in metres.
 /// max_num_points : int or None
-///     M, most points of a voxel: the first in input order stay. None keeps all (dynamic voxelization).
+///     M, most points of a voxel. None keeps all (dynamic voxelization).
 /// max_voxels : int
 ///     Most voxels of a sample: the first in the order of rows stay.
+/// pick : {"first", "random", "round-robin"}
+///     Which points of a fuller voxel stay, in input order: the first; a choice by chance, which `seed`, the sample and the cell decide on every device alike; or one of each value of `pick_column` in turn.
+/// seed : int
+/// pick_column : int, optional
+///     The column whose values take turns, counted from 0, such as the time lag of several sweeps: none of them is starved then.
 /// order : {"first-seen", "sorted"}
 ///     Rows by the smallest index of their points, or by cell.
 /// voxels : bool, optional
@@ -172,7 +195,7 @@ fn most_points(n: i64) -> PyResult<u32> {
 /// (1, 1)
 #[pyfunction]
 #[pyo3(signature = (points, *, voxel_size, point_cloud_range, max_num_points = 10, max_voxels = 160_000,
-    order = "first-seen", voxels = None, mean = None, point_to_voxel = false, lists = false, padded = false,
+    pick = "first", seed = 0, pick_column = None, order = "first-seen", voxels = None, mean = None, point_to_voxel = false, lists = false, padded = false,
     strict_range = false, row_splits = None, report = false, origin = None))]
 pub(crate) fn voxelize<'py>(
     py: Python<'py>,
@@ -181,6 +204,9 @@ pub(crate) fn voxelize<'py>(
     point_cloud_range: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = crate::args::plain)] max_num_points: Option<i64>,
     #[pyo3(from_py_with = crate::args::plain)] max_voxels: i64,
+    #[pyo3(from_py_with = crate::args::plain)] pick: &str,
+    #[pyo3(from_py_with = crate::args::plain)] seed: u64,
+    #[pyo3(from_py_with = crate::args::plain)] pick_column: Option<i64>,
     #[pyo3(from_py_with = crate::args::plain)] order: &str,
     #[pyo3(from_py_with = crate::args::plain)] voxels: Option<bool>,
     #[pyo3(from_py_with = crate::args::plain)] mean: Option<&str>,
@@ -207,6 +233,7 @@ pub(crate) fn voxelize<'py>(
         range: Aabb::new([x0, y0, z0], [x1, y1, z1]),
         max_voxels: whole(max_voxels, 1, "max_voxels")?,
         max_points_per_voxel: max_num_points.map(most_points).transpose()?,
+        pick: picked(pick, seed, pick_column)?,
         order: named(order, "order")?,
         strict_range,
         outputs: Outputs {

@@ -64,7 +64,7 @@ PYTHON = {
     "pool_hierarchy": {"orders": LIBRARY["SerializeParams"]["orders"], "padded": False},
     "read_bag": {"local_origin": "auto"},
     "roi_aware_pool3d": {"for_gradient": False},
-    "voxelize": {"point_to_voxel": False, "report": False},
+    "voxelize": {"seed": 0, "point_to_voxel": False, "report": False},
     "write_poses": {"format": "kitti"},
 }
 

@@ -45,6 +45,11 @@ def test_voxelization_module():
     )
     assert_bits(module(points)[0].numpy(), want.voxels)
     assert "max_num_points=3" in repr(module)
+    how = {"max_num_points": 1, "pick": "random", "seed": 5}
+    want = pointmill.voxelize(points.numpy(), voxel_size=SIZE, point_cloud_range=RANGE, **how)
+    assert_bits(pt.Voxelization(SIZE, RANGE, **how)(points)[0].numpy(), want.voxels)
+    exported = torch.compile(lambda p: pt.voxelize(p, SIZE, RANGE, padded=True, **how)[0][: len(want.voxels)], backend="eager")
+    assert_bits(exported(points).numpy(), want.voxels)
     with pytest.raises(ValueError, match="max_voxels: expected a number or a pair"):
         pt.Voxelization(SIZE, RANGE, max_voxels=(1, 2, 3))
 
@@ -68,7 +73,8 @@ def test_parameters_and_subclasses_are_tensors():
 @pytest.mark.parametrize("splits", [None, [0, 100, 300]])
 def test_opcheck_voxelize(padded, mean, splits):
     args = (cloud(), SIZE, RANGE, 3, 50, "first-seen", mean, padded, splits)
-    torch.library.opcheck(torch.ops.pointmill.voxelize.default, args)
+    for how in [(), ("random", 7), ("round-robin", 0, 3)]:
+        torch.library.opcheck(torch.ops.pointmill.voxelize.default, args + how)
 
 
 @pytest.mark.parametrize("mode", ["max", "mean"])

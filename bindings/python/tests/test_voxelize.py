@@ -71,6 +71,27 @@ def test_padded_results_have_all_rows(library):
     assert result.num_voxels == 2
 
 
+def test_points_of_full_voxels_are_chosen(library):
+    # Eleven points of an old sweep behind nine of a new one, all in one cell.
+    lag = np.repeat(np.float32([0.0, 0.5]), [9, 11])
+    points = np.column_stack([np.full((20, 3), 0.5), lag]).astype(np.float32)
+    grid = dict(voxel_size=1, point_cloud_range=[0, 0, 0, 4, 4, 1], max_num_points=6, lists=True)
+    kept = lambda **how: to_numpy(pointmill.voxelize(library(points), **grid, **how).indices).tolist()
+    assert kept() == [0, 1, 2, 3, 4, 5]
+    assert kept(pick="round-robin", pick_column=3) == [0, 1, 2, 9, 10, 11]
+    draws = [kept(pick="random", seed=seed) for seed in range(40)]
+    assert all(sorted(set(draw)) == draw and len(draw) == 6 for draw in draws)
+    assert draws[7] == kept(pick="random", seed=7) and len({tuple(draw) for draw in draws}) > 30
+    for how, told in [
+        ({"pick": "last"}, "pick: expected .*round-robin.*, got .last"),
+        ({"pick": "round-robin"}, "pick_column: expected the column whose values take turns, got None"),
+        ({"pick": "random", "pick_column": 3}, "pick_column: expected None, .*got 3"),
+        ({"pick": "round-robin", "pick_column": 4}, "pick_column: expected a column of the points, 0 to 3, got 4"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            kept(**how)
+
+
 def test_results_are_the_callers(library):
     """A later call does not write to what an earlier one returned, and results outlive their inputs."""
     rng = np.random.default_rng(1)

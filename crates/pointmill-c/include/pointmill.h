@@ -129,6 +129,27 @@ typedef uint32_t pointmill_mean_type;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Which points of a full voxel stay, in input order.
+enum pointmill_voxel_pick
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The first.
+  POINTMILL_VOXEL_PICK_FIRST = 0,
+  // A choice by chance, decided by the seed `pick_value`, the sample and the cell.
+  POINTMILL_VOXEL_PICK_RANDOM = 1,
+  // One of each value of the column `pick_value` in turn.
+  POINTMILL_VOXEL_PICK_ROUND_ROBIN = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum pointmill_voxel_pick pointmill_voxel_pick;
+#else
+typedef uint32_t pointmill_voxel_pick;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Which point of a cell is taken.
 enum pointmill_pick
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -1060,6 +1081,10 @@ typedef struct pointmill_voxelize_params {
   uint32_t lists;
   // Whether outputs have max_voxels rows, so that nobody waits for the number; default 1.
   uint32_t padded;
+  // A pointmill_voxel_pick; default the first.
+  uint32_t pick;
+  // The seed or the column of the pick.
+  uint64_t pick_value;
 } pointmill_voxelize_params;
 
 // An input of a worker: its name, and the array.

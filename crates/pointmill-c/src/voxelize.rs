@@ -1,11 +1,11 @@
 //! Sweeps into voxels.
 
 use crate::array::{Outcome, View, give, lent, pointmill_array};
-use crate::error::{Result, guard, pointmill_status};
+use crate::error::{Fault, Result, guard, pointmill_status};
 use crate::handle::{choice, create, defaults, destroy, flag, given_or, number, some, splits, structs};
 use crate::stream::{of, pointmill_stream};
 use pointmill::interop::num_voxels_device;
-use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer, Voxels};
+use pointmill::voxelize::{MeanType, Outputs, Pick, RowOrder, VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Aabb, Argument, Stream};
 use std::ffi::c_char;
 
@@ -29,6 +29,18 @@ pub enum pointmill_mean_type {
     POINTMILL_MEAN_F16 = 1,
     /// No means.
     POINTMILL_MEAN_NONE = 2,
+}
+
+/// Which points of a full voxel stay, in input order.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum pointmill_voxel_pick {
+    /// The first.
+    POINTMILL_VOXEL_PICK_FIRST = 0,
+    /// A choice by chance, decided by the seed `pick_value`, the sample and the cell.
+    POINTMILL_VOXEL_PICK_RANDOM = 1,
+    /// One of each value of the column `pick_value` in turn.
+    POINTMILL_VOXEL_PICK_ROUND_ROBIN = 2,
 }
 
 /// Parameters of voxelization.
@@ -59,6 +71,10 @@ pub struct pointmill_voxelize_params {
     pub lists: u32,
     /// Whether outputs have max_voxels rows, so that nobody waits for the number; default 1.
     pub padded: u32,
+    /// A pointmill_voxel_pick; default the first.
+    pub pick: u32,
+    /// The seed or the column of the pick.
+    pub pick_value: u64,
 }
 structs!(pointmill_voxelize_params);
 
@@ -79,17 +95,31 @@ impl pointmill_voxelize_params {
             point_to_voxel: flag(p.outputs.point_to_voxel),
             lists: flag(p.outputs.lists),
             padded: 1,
+            pick: 0,
+            pick_value: 0,
         }
     }
 
     fn params(&self) -> Result<VoxelizeParams> {
         let [a, b, c, d, e, f] = self.range;
         let mean = [Some(MeanType::F32), Some(MeanType::F16), None];
+        let column = u32::try_from(self.pick_value);
+        let picks = [
+            Pick::First,
+            Pick::Random { seed: self.pick_value },
+            Pick::RoundRobin { column: column.unwrap_or(u32::MAX) },
+        ];
+        let pick = choice(&picks, self.pick, "pick")?;
+        if matches!(pick, Pick::RoundRobin { .. }) && column.is_err() {
+            let expected = "a column below 2^32 for POINTMILL_VOXEL_PICK_ROUND_ROBIN";
+            return Err(Fault::new("pick_value", expected, self.pick_value));
+        }
         Ok(VoxelizeParams {
             voxel_size: self.voxel_size,
             range: Aabb::new([a, b, c], [d, e, f]),
             max_voxels: self.max_voxels,
             max_points_per_voxel: Some(self.max_points_per_voxel).filter(|&most| most > 0),
+            pick,
             order: choice(RowOrder::ALL, self.order, "order")?,
             strict_range: self.strict_range != 0,
             outputs: Outputs {

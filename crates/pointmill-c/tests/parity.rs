@@ -9,7 +9,7 @@ use pointmill::ndt::{NdtMoments, NdtParams};
 use pointmill::registration::global::{RegisterParams, Verdict, register};
 use pointmill::roi_pool::{RoiPoolParams, Scene, roi_pool};
 use pointmill::sparse::{GridSampleParams, SerializeParams, grid_sample, serialize};
-use pointmill::voxelize::{Outputs, VoxelizeParams, voxelize};
+use pointmill::voxelize::{Outputs, Pick, VoxelizeParams, voxelize};
 use pointmill::{Device, Pose, Rows};
 use pointmill_c::*;
 use pointmill_slam::odometry::{Odometry, OdometryParams, SweepStatus};
@@ -23,29 +23,37 @@ fn voxels_cells_and_orders_are_those_of_the_library() {
     let points = street(20_000, 1);
     for (name, device) in [("cpu", Device::cpu()), ("twin", Device::twin())] {
         let stream = stream(name);
-        let params = VoxelizeParams {
-            max_voxels: 5000,
-            outputs: Outputs { padded: true, ..Outputs::default() },
-            ..VoxelizeParams::default()
-        };
-        let expected = voxelize(Rows::f32(&points, 4).unwrap(), &params, &device).unwrap().read().unwrap();
-        // SAFETY: any bits are a value of it.
-        let mut given: pointmill_voxelize_params = unsafe { std::mem::zeroed() };
-        ok(pointmill_voxelize_params_init(&raw mut given));
-        given.max_voxels = 5000;
-        let mut voxelizer = null_mut();
-        ok(pointmill_voxelizer_create(shared(stream), &raw const given, Some(&mut voxelizer)));
-        ok(pointmill_voxelizer_run(own(voxelizer), &floats(&points, 4), null(), 0));
-        let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
-        assert_eq!(copied::<i32>(get, "coords"), expected.coords);
-        assert_eq!(copied::<i32>(get, "num_points"), expected.num_points);
-        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&copied::<f32>(get, "voxels")), bits(expected.voxels.as_ref().unwrap()));
-        assert_eq!(copied::<i32>(get, "point_to_voxel"), *expected.point_to_voxel.as_ref().unwrap());
-        let report = expected.report;
-        let counted = copied::<u32>(get, "counts");
-        assert_eq!(counted[..2], [report.voxels as u32, report.voxels_found as u32]);
-        pointmill_voxelizer_destroy(ended(voxelizer));
+        for (number, value, pick) in [
+            (0, 0, Pick::First),
+            (1, u64::MAX, Pick::Random { seed: u64::MAX }),
+            (2, 3, Pick::RoundRobin { column: 3 }),
+        ] {
+            let params = VoxelizeParams {
+                max_voxels: 5000,
+                pick,
+                outputs: Outputs { padded: true, ..Outputs::default() },
+                ..VoxelizeParams::default()
+            };
+            let expected = voxelize(Rows::f32(&points, 4).unwrap(), &params, &device).unwrap().read().unwrap();
+            // SAFETY: any bits are a value of it.
+            let mut given: pointmill_voxelize_params = unsafe { std::mem::zeroed() };
+            ok(pointmill_voxelize_params_init(&raw mut given));
+            given.max_voxels = 5000;
+            (given.pick, given.pick_value) = (number, value);
+            let mut voxelizer = null_mut();
+            ok(pointmill_voxelizer_create(shared(stream), &raw const given, Some(&mut voxelizer)));
+            ok(pointmill_voxelizer_run(own(voxelizer), &floats(&points, 4), null(), 0));
+            let get = |name, out| pointmill_voxelizer_array(shared(voxelizer), name, out);
+            assert_eq!(copied::<i32>(get, "coords"), expected.coords);
+            assert_eq!(copied::<i32>(get, "num_points"), expected.num_points);
+            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&copied::<f32>(get, "voxels")), bits(expected.voxels.as_ref().unwrap()));
+            assert_eq!(copied::<i32>(get, "point_to_voxel"), *expected.point_to_voxel.as_ref().unwrap());
+            let report = expected.report;
+            let counted = copied::<u32>(get, "counts");
+            assert_eq!(counted[..2], [report.voxels as u32, report.voxels_found as u32]);
+            pointmill_voxelizer_destroy(ended(voxelizer));
+        }
 
         let sampled = grid_sample(Rows::f32(&points, 4).unwrap(), &GridSampleParams::new([0.5; 3]), &device).unwrap();
         let serialize_params = SerializeParams { depth: Some(9), ..SerializeParams::default() };

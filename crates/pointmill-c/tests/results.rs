@@ -221,6 +221,8 @@ fn parameters_are_refused_by_name() {
     refused(&|params| params.range = [0.0, 0.0, 0.0, 1e-3, 1.0, 1.0], "grid[0]");
     refused(&|params| (params.range, params.voxel_size) = ([0.0, 0.0, 0.0, 1e9, 1e9, 1e9], [1.0; 3]), "grid");
     refused(&|params| params.max_voxels = 0, "max_voxels");
+    refused(&|params| params.pick = 3, "pick");
+    refused(&|params| (params.pick, params.pick_value) = (2, 1 << 32), "pick_value");
     // SAFETY: any bits are a value of it.
     let mut params: pointmill_grid_sample_params = unsafe { std::mem::zeroed() };
     ok(pointmill_grid_sample_params_init(&raw mut params));

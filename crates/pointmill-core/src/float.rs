@@ -1,4 +1,6 @@
-//! Functions of `f64`, the same bits on every device.
+//! Functions of floats, the same bits on every device.
+
+use crate::mean::canonical;
 
 /// Added and taken off again, this leaves a whole number, the nearest.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -70,6 +72,18 @@ pub const fn ordered(x: f64) -> u64 {
 #[inline(always)]
 pub const fn from_ordered(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 0 { !key } else { key ^ 1 << 63 })
+}
+
+/// Bits that are equal where values are: 0 and -0 have the same, and so have all NaN.
+///
+/// ```
+/// use pointmill_core::float::same_bits;
+/// assert_eq!((same_bits(-0.0), same_bits(-f32::NAN)), (same_bits(0.0), same_bits(f32::NAN)));
+/// assert_ne!(same_bits(0.1), same_bits(0.2));
+/// ```
+#[inline(always)]
+pub const fn same_bits(value: f32) -> u32 {
+    if value == 0.0 { 0 } else { canonical(value).to_bits() }
 }
 
 #[cfg(test)]

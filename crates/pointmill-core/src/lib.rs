@@ -70,6 +70,7 @@ mod origin;
 pub mod params;
 pub mod points;
 mod pose;
+pub mod random;
 #[cfg(feature = "alloc")]
 pub mod record;
 pub mod reduction;

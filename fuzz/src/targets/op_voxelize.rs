@@ -1,7 +1,7 @@
 //! Voxelization against a loop over points and a map of cells.
 use crate::{Draw, canonical, cpu};
 use pointmill::AnyArray;
-use pointmill::voxelize::{Outputs, RowOrder, VoxelizeParams, voxelize};
+use pointmill::voxelize::{Outputs, Pick, RowOrder, VoxelizeParams, voxelize};
 use pointmill::{Aabb, Points, VoxelGrid};
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ pub fn run(bytes: &[u8]) {
     let size = std::array::from_fn(|_| [0.1, 0.25, 1.0, 3.0, draw.value()][draw.below(5)]);
     let (low, high) = (std::array::from_fn(|_| draw.value()), std::array::from_fn(|_| draw.value()));
     let dynamic = draw.below(4) == 0;
-    let params = VoxelizeParams {
+    let mut params = VoxelizeParams {
         max_voxels: 1 + draw.byte() as u32,
         max_points_per_voxel: (!dynamic).then(|| 1 + draw.below(6) as u32),
         order: if draw.below(2) == 0 { RowOrder::FirstSeen } else { RowOrder::Sorted },
@@ -21,6 +21,12 @@ pub fn run(bytes: &[u8]) {
     };
     let columns = 3 + draw.below(3);
     let data = draw.rows(columns, 400);
+    // Last, so that what is drawn before stays as it was.
+    params.pick = match draw.below(3) {
+        0 => Pick::First,
+        1 => Pick::Random { seed: draw.byte() as u64 },
+        _ => Pick::RoundRobin { column: draw.below(columns) as u32 },
+    };
     let points = Points::new(&data, columns).expect("whole rows");
     let device = cpu(data.len() % 2 == 1);
     let voxels = match voxelize(points, &params, device) {
@@ -61,16 +67,17 @@ pub fn run(bytes: &[u8]) {
     let mut kept = vec![vec![]; rows.len()];
     for (i, &row) in point_to_voxel.iter().enumerate().filter(|(_, row)| **row >= 0) {
         let list: &mut Vec<usize> = &mut kept[row as usize];
-        if params.max_points_per_voxel.is_none_or(|most| list.len() < most as usize) {
-            list.push(i);
-        }
+        list.push(i);
     }
     assert_eq!(voxels.coords, rows.iter().flatten().map(|&c| c as i32).collect::<Vec<_>>());
-    assert_eq!(voxels.num_points, kept.iter().map(|k| k.len() as i32).collect::<Vec<_>>());
     assert_eq!(voxels.point_to_voxel, Some(point_to_voxel));
     let (splits, indices) = voxels.row_splits.zip(voxels.indices).expect("lists were asked for");
-    assert_eq!(indices, kept.iter().flatten().map(|&i| i as u32).collect::<Vec<_>>());
     assert_eq!(splits.len(), rows.len() + 1);
+    for (row, list) in kept.iter_mut().enumerate() {
+        choose(list, &params, points, &indices[splits[row] as usize..splits[row + 1] as usize]);
+    }
+    assert_eq!(indices, kept.iter().flatten().map(|&i| i as u32).collect::<Vec<_>>());
+    assert_eq!(voxels.num_points, kept.iter().map(|k| k.len() as i32).collect::<Vec<_>>());
     let mut mean = vec![];
     for list in &kept {
         for j in 0..columns {
@@ -91,4 +98,24 @@ pub fn run(bytes: &[u8]) {
         let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&found), bits(&padded));
     }
+}
+
+/// Leaves the points of a row that stay. Which stay by chance is taken from the result.
+fn choose(list: &mut Vec<usize>, params: &VoxelizeParams, points: Points<'_>, found: &[u32]) {
+    let most = params.max_points_per_voxel.map_or(usize::MAX, |most| most as usize);
+    match params.pick {
+        _ if list.len() <= most => {}
+        Pick::RoundRobin { column } => {
+            let value = |i: usize| points.row(i)[column as usize];
+            let same = |a: f32, b: f32| a == b || (a.is_nan() && b.is_nan());
+            let turn = |i: usize| list.iter().filter(|&&j| j < i && same(value(i), value(j))).count();
+            let mut turns: Vec<_> = list.iter().map(|&i| (turn(i), i)).collect();
+            turns.sort_unstable();
+            *list = turns[..most].iter().map(|&(_, i)| i).collect();
+            list.sort_unstable();
+        }
+        Pick::Random { .. } => list.retain(|&i| found.contains(&(i as u32))),
+        _ => list.truncate(most),
+    }
+    assert!(list.len() == found.len() && list.len() <= most);
 }

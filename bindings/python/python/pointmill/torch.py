@@ -72,6 +72,9 @@ def _voxelize(
     mean: bool,
     padded: bool,
     row_splits: Sequence[int] | None,
+    pick: str,
+    seed: int,
+    pick_column: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     result = _pointmill.voxelize(
         points,
@@ -84,6 +87,9 @@ def _voxelize(
         mean="float32" if mean else None,
         padded=padded,
         row_splits=row_splits,
+        pick=cast(Any, pick),
+        seed=seed,
+        pick_column=pick_column,
     )
     return (result.mean if mean else result.voxels), result.coords, result.num_points
 
@@ -99,14 +105,16 @@ def _voxelize_op(
     mean: bool,
     padded: bool,
     row_splits: Sequence[int] | None,
+    pick: str = "first",
+    seed: int = 0,
+    pick_column: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _voxelize(
-        points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, mean, padded, row_splits
-    )
+    how = (order, mean, padded, row_splits, pick, seed, pick_column)
+    return _voxelize(points, voxel_size, point_cloud_range, max_num_points, max_voxels, *how)
 
 
 @_voxelize_op.register_fake
-def _(points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, mean, padded, row_splits):
+def _(points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, mean, padded, row_splits, *_):
     samples = 1 if row_splits is None else len(row_splits) - 1
     rows = samples * max_voxels if padded else torch.library.get_ctx().new_dynamic_size()
     columns = points.shape[1]
@@ -141,6 +149,9 @@ def voxelize(
     mean: bool = False,
     padded: bool = False,
     row_splits: Sequence[int] | None = None,
+    pick: Literal["first", "random", "round-robin"] = "first",
+    seed: int = 0,
+    pick_column: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Bin points into voxels.
 
@@ -153,7 +164,7 @@ def voxelize(
     point_cloud_range : 6 floats
         x_min, y_min, z_min, x_max, y_max, z_max in metres.
     max_num_points : int
-        M, most points of a voxel: the first in input order stay.
+        M, most points of a voxel.
     max_voxels : int
         Most voxels of a sample: the first in the order of rows stay.
     order : {"first-seen", "sorted"}
@@ -164,6 +175,8 @@ def voxelize(
         Whether the results have ``max_voxels`` rows a sample; unused rows have coordinates -1 and zeros elsewhere. Then a GPU is never waited for.
     row_splits : ints, ``[B + 1]``, optional
         For a batch, where each sample's points start.
+    pick, seed, pick_column
+        Which points of a fuller voxel stay: see :func:`pointmill.voxelize`.
 
     Returns
     -------
@@ -185,10 +198,10 @@ def voxelize(
     """
     eager = _eager(points)
     _refuse_grad("points", points, eager)
+    how = (pick, index(seed), None if pick_column is None else index(pick_column))
     if eager:
-        return _voxelize(
-            points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, mean, padded, row_splits
-        )
+        grid = (voxel_size, point_cloud_range, max_num_points, max_voxels)
+        return _voxelize(points, *grid, order, mean, padded, row_splits, *how)
     # Operators take numbers and lists of Python's own.
     return _voxelize_op(
         points,
@@ -200,6 +213,7 @@ def voxelize(
         mean,
         padded,
         None if row_splits is None else [index(k) for k in row_splits],
+        *how,
     )
 
 
@@ -208,7 +222,7 @@ class Voxelization(nn.Module):
 
     Parameters
     ----------
-    voxel_size, point_cloud_range, max_num_points, order, mean, padded
+    voxel_size, point_cloud_range, max_num_points, order, mean, padded, pick, seed, pick_column
         As of :func:`voxelize`.
     max_voxels : int or (int, int)
         Most voxels of a sample; a pair is for training and for evaluation.
@@ -233,6 +247,9 @@ class Voxelization(nn.Module):
         order: Literal["first-seen", "sorted"] = "first-seen",
         mean: bool = False,
         padded: bool = False,
+        pick: Literal["first", "random", "round-robin"] = "first",
+        seed: int = 0,
+        pick_column: int | None = None,
     ) -> None:
         super().__init__()
         self.voxel_size = [float(v) for v in voxel_size]
@@ -245,6 +262,9 @@ class Voxelization(nn.Module):
         self.order = order
         self.mean = mean
         self.padded = padded
+        self.pick: Literal["first", "random", "round-robin"] = pick
+        self.seed = seed
+        self.pick_column = pick_column
 
     def forward(self, points: Tensor, row_splits: Sequence[int] | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Bin points into voxels: ``[N, C]`` to ``[V, M, C]``, ``[V, 3]``, ``[V]``; see :func:`voxelize`."""
@@ -258,6 +278,9 @@ class Voxelization(nn.Module):
             mean=self.mean,
             padded=self.padded,
             row_splits=row_splits,
+            pick=self.pick,
+            seed=self.seed,
+            pick_column=self.pick_column,
         )
 
     def extra_repr(self) -> str:

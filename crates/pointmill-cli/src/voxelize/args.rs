@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::flags::{FrameArgs, Range, ReadArgs, WorkArgs, names, parse_range, parse_voxel_size};
 use clap::{ArgAction, Args};
 use pointmill::Aabb;
-use pointmill::voxelize::{MeanType, RowOrder, VoxelizeParams};
+use pointmill::voxelize::{MeanType, Pick, RowOrder, VoxelizeParams};
 use std::path::PathBuf;
 
 /// The range of the library's default.
@@ -34,10 +34,22 @@ pub(crate) struct VoxelizeArgs {
     #[arg(long, value_name = "N", default_value = "160000", default_value_if("dynamic", "true", "1073741823"))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_voxels: u32,
-    /// Maximum number of points per voxel; further points are dropped. Not allowed with --dynamic
+    /// Maximum number of points per voxel; further points are dropped, see --pick. Not allowed with
+    /// --dynamic
     #[arg(long, value_name = "N", default_value = "10", default_value_if("dynamic", "true", None))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_points: Option<u32>,
+    /// Which points of a voxel of more than --max-points stay: the first, a choice by chance that
+    /// --seed decides, or one of each value of --pick-column in turn
+    #[arg(long, default_value = "first", value_parser = ["first", "random", "round-robin"])]
+    pick: String,
+    /// The seed of --pick random, 0 unless this flag is given
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    seed: Option<u64>,
+    /// The column of --pick round-robin, counted from 0. With --sweeps the time lag is the column
+    /// after those of the input (4 for KITTI); taken in turn, no sweep is starved
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pick_column: Option<u32>,
     /// Order of the voxels: by their first point, or by the id of their cell
     #[arg(long, default_value = "first-seen", value_parser = names::<RowOrder>(RowOrder::NAMES))]
     pub(crate) order: RowOrder,
@@ -90,12 +102,24 @@ impl VoxelizeArgs {
     /// already. With `--range auto` it is one voxel, and each input has its own.
     ///
     /// # Errors
-    /// A number of points beside `--dynamic`.
+    /// A number of points beside `--dynamic`; a seed or a column without its rule, or turns without a
+    /// column.
     pub(crate) fn params(&self, origin: [f64; 3]) -> Result<VoxelizeParams, Failure> {
         if self.dynamic && self.max_points.is_some() {
             return Err(Failure::Usage("--max-points: cannot be used with --dynamic, which keeps all points".into()));
         }
-        let mut params = VoxelizeParams::default();
+        let usage = |message: &str| Err(Failure::Usage(message.into()));
+        let pick = match (self.pick.as_str(), self.seed, self.pick_column) {
+            ("round-robin", None, Some(column)) => Pick::RoundRobin { column },
+            ("round-robin", _, None) => {
+                return usage("--pick: round-robin needs --pick-column, whose values take turns");
+            }
+            ("random", seed, None) => Pick::Random { seed: seed.unwrap_or(0) },
+            (_, Some(_), _) => return usage("--seed: cannot be used without --pick random"),
+            (_, _, Some(_)) => return usage("--pick-column: cannot be used without --pick round-robin"),
+            _ => Pick::First,
+        };
+        let mut params = VoxelizeParams { pick, ..VoxelizeParams::default() };
         let is_default = self.range.0.as_ref().is_some_and(|(_, text)| text == RANGE);
         params.range = match self.range.relative_to(if is_default { [0.0; 3] } else { origin }) {
             Some([a, b, c, d, e, f]) => Aabb::new([a, b, c], [d, e, f]),

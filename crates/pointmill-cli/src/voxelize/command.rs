@@ -5,10 +5,11 @@ use super::args::VoxelizeArgs;
 use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
 use super::sweeps::{self, Sweeps};
+use crate::batch::InputIssue;
 use crate::batch::prelude::*;
 use crate::inputs::may_be_many;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
+use pointmill::{Aabb, Argument, Device, Error, PointCloud, Stream, VoxelGrid};
 use pointmill_data::write_result;
 use pointmill_io::About;
 use std::time::Instant;
@@ -144,7 +145,13 @@ impl Command for Voxelize<'_> {
             read_ms += timed(|| sweeps.add_earlier(index, &self.inputs, &mut scan, stamp))?.1;
         }
         let (cloud, name) = (&scan.cloud, source.name());
-        let blame = |e| InputError::blame("ShapeMismatch", e, &name);
+        let blame = |e| match e {
+            Error::Argument { argument: Argument::Pick, expected, got } => {
+                let reason = format_args!("--pick-column: expected {expected}, got {got}");
+                InputIssue::new("ShapeMismatch", &name, reason).into()
+            }
+            e => InputError::blame("ShapeMismatch", e, &name),
+        };
         let params = self.params_of(cloud).map_err(blame)?;
         let make = |device: &Device| self.make(device);
         let called = slot.call(&name, blame, make, |worker| {

@@ -130,16 +130,30 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
+/// A variant with fields, as an object with one field of its name: what is said of it is said of the field.
+fn of_one_field(mut variant: Value) -> Value {
+    let said = variant.as_object_mut().and_then(|rule| rule.remove("description"));
+    if let (Some(said), Some(fields)) = (said, variant["properties"].as_object_mut()) {
+        fields.values_mut().for_each(|field| field["description"] = said.clone());
+    }
+    variant
+}
+
 /// Leaves what a reader needs: types, descriptions, and that no other field comes.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(rule) => {
-            let alternatives = rule.get("oneOf").and_then(Value::as_array);
-            let names = alternatives.map(|all| all.iter().filter_map(|one| one.get("const").cloned()).collect());
-            if let Some(names) = names.filter(|names: &Vec<Value>| !names.is_empty()) {
-                rule.remove("oneOf");
+            let alternatives = rule.remove("oneOf");
+            let all = alternatives.iter().filter_map(Value::as_array).flatten();
+            let (names, others): (Vec<&Value>, Vec<&Value>) = all.partition(|one| one.get("const").is_some());
+            let names: Vec<Value> = names.iter().map(|one| one["const"].clone()).collect();
+            if others.is_empty() && !names.is_empty() {
                 rule.insert("type".into(), "string".into());
                 rule.insert("enum".into(), names.into());
+            } else if !others.is_empty() {
+                let words = json!({ "type": "string", "enum": names });
+                let others = others.into_iter().cloned().map(of_one_field);
+                rule.insert("anyOf".into(), std::iter::once(words).chain(others).collect());
             }
             for word in ["$schema", "title", "format", "minimum", "maximum", "default"] {
                 // A field may have such a name: then it is a rule and no word of the schema.

@@ -33,6 +33,13 @@ fn a_range_is_global_unless_it_is_the_default() {
 }
 
 #[test]
+fn points_stay_by_the_rule_that_is_asked_for() {
+    assert_eq!(params("--pick random").pick, Pick::Random { seed: 0 });
+    assert_eq!(params("--pick random --seed 18446744073709551615").pick, Pick::Random { seed: u64::MAX });
+    assert_eq!(params("--pick round-robin --pick-column 4").pick, Pick::RoundRobin { column: 4 });
+}
+
+#[test]
 fn dynamic_voxelization_has_no_limits_but_those_that_are_given() {
     let all = params("--dynamic");
     assert_eq!((all.max_voxels, all.max_points_per_voxel), (MAX_POINTS as u32, None));

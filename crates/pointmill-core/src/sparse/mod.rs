@@ -11,4 +11,4 @@ mod sample;
 pub use code::{MAX_DEPTH, Order, code, position};
 pub use conv::{CellGrid, ConvKind, MAX_CELLS, MAX_OFFSETS, MAX_SPAN, Window};
 pub use pillars::{PillarGrid, features_of_point, mean};
-pub use sample::{distance_to_centre, of_ordered_bits, ordered_bits, random_below};
+pub use sample::{distance_to_centre, of_ordered_bits, ordered_bits};

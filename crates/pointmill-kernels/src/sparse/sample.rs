@@ -7,7 +7,8 @@ use crate::prim::scan::{SHARED_WORDS, Tiles, take_tile};
 use crate::simt::*;
 use pointmill_core::VoxelGrid;
 use pointmill_core::hash::Seed;
-use pointmill_core::sparse::{distance_to_centre, of_ordered_bits, ordered_bits, random_below};
+use pointmill_core::random::{below, of_cell};
+use pointmill_core::sparse::{distance_to_centre, of_ordered_bits, ordered_bits};
 
 /// Points a thread of [`RankCells`] looks at.
 const ITEMS: usize = 4;
@@ -339,7 +340,7 @@ kernel! {
         let number = if a.pick == pick::RANDOM {
             let row = a.coords.add(3 * id);
             let cell = [*row as u32, *row.add(1) as u32, *row.add(2) as u32];
-            random_below(a.value, *a.batch.add(id) as u32, cell, count)
+            below(of_cell(a.value, *a.batch.add(id) as u32, cell), count)
         } else {
             a.value as u32 % count
         };

@@ -48,6 +48,7 @@ mod insert;
 mod lists;
 mod order;
 mod pad;
+mod pick;
 mod place;
 mod rank;
 mod slots;
@@ -65,6 +66,7 @@ pub use insert::{Begin, Cloud, Insert, InsertArgs};
 pub use lists::{Lists, ListsArgs};
 pub use order::{FindRows, FindRowsArgs, MarkFirsts, Order, OrderArgs};
 pub use pad::Padded;
+pub use pick::{Pick, PickArgs, Turns, TurnsArgs, ValuesOfRows, ValuesOfRowsArgs};
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{Rank, RankArgs, Rows, RowsArgs};
 use slots::Four;
@@ -90,7 +92,10 @@ pub const KERNELS: &[crate::Properties] = properties![
     FindRows,
     Samples,
     Place,
-    Assign
+    Assign,
+    ValuesOfRows,
+    Turns,
+    Pick
 ];
 
 /// Points a thread handles where they are few: one, because a sweep has too few to keep a large GPU

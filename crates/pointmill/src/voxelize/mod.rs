@@ -9,8 +9,8 @@
 //!
 //! # Order and caps
 //! Rows are in first-seen order (by the smallest index of their points) or sorted by cell id. The
-//! first `max_voxels` rows stay; of a row's points the first `max_points_per_voxel` in input order
-//! stay. Neither cap has a slow path.
+//! first `max_voxels` rows stay. Of a row's points `max_points_per_voxel` stay, in input order:
+//! the first, or those of another [`Pick`], which lists all points first and takes longer.
 //!
 //! # Source
 //! The semantics of the deterministic hard voxelization of mmcv and of spconv's CPU generator.
@@ -25,7 +25,7 @@ mod result;
 mod tests;
 
 pub use arrays::{VoxelArray, VoxelArrays};
-pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
+pub use params::{MeanType, Outputs, Pick, RowOrder, VoxelizeParams};
 pub use report::Report;
 pub use result::Voxels;
 
@@ -269,6 +269,10 @@ fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
     job.input.check(Argument::Points, stream, &[Dtype::F32])?;
     if let Some(splits) = job.row_splits {
         check_row_splits(job, splits)?;
+    }
+    if let Pick::RoundRobin { column } = job.params.pick {
+        let expected = format_args!("a column of the points, 0 to {}", columns - 1);
+        ensure((column as usize) < columns, Argument::Pick, expected, column)?;
     }
     let expected = format_args!("samples x max_voxels of at most {MAX_POINTS} in a padded result");
     ensure(job.rows_bound() <= MAX_POINTS, Argument::MaxVoxels, expected, job.rows_bound())

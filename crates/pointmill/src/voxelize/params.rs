@@ -27,6 +27,8 @@ pub struct VoxelizeParams {
     /// Most points of a voxel; `None` keeps all of them (dynamic voxelization); default 10.
     #[cfg_attr(feature = "serde", serde(rename = "max_points"))]
     pub max_points_per_voxel: Option<u32>,
+    /// Which points of a voxel of more stay; default the first.
+    pub pick: Pick,
     /// The order of the rows; default first-seen.
     pub order: RowOrder,
     /// Whether points must also lie in `min <= p < max`; default no. It matters where the range is
@@ -35,6 +37,30 @@ pub struct VoxelizeParams {
     /// What to compute.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub outputs: Outputs,
+}
+
+/// Which points of a voxel stay where it has more than [`VoxelizeParams::max_points_per_voxel`].
+/// Those that stay are in input order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub enum Pick {
+    /// The first in input order.
+    #[default]
+    First,
+    /// By chance, every choice as likely: the seed, the sample and the cell decide, on every device
+    /// alike.
+    Random {
+        /// The seed.
+        seed: u64,
+    },
+    /// The values of a column take turns, one point each, in input order: with the time lag of
+    /// several sweeps none of them is starved. 0 and -0 are the same value, and so are all NaN.
+    RoundRobin {
+        /// The column, counted from 0.
+        column: u32,
+    },
 }
 
 /// The order of the rows.
@@ -102,6 +128,7 @@ impl VoxelizeParams {
             range,
             max_voxels: 160_000,
             max_points_per_voxel: Some(10),
+            pick: Pick::First,
             order: RowOrder::FirstSeen,
             strict_range: false,
             outputs: Outputs::default(),
@@ -137,6 +164,11 @@ impl VoxelizeParams {
     /// other.
     pub fn validate(&self) -> Result<()> {
         self.grid().map(drop)
+    }
+
+    /// The cap and the rule by which points are chosen, where these are not the first.
+    pub(super) fn chosen(&self) -> Option<(u32, Pick)> {
+        self.max_points_per_voxel.filter(|_| self.pick != Pick::First).map(|most| (most, self.pick))
     }
 
     /// The grid of checked parameters.

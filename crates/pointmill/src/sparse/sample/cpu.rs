@@ -4,7 +4,8 @@ use super::{GridOrigin, GridSampleParams, Pick, Sampled};
 use crate::sparse::cells::ROWS_OF_A_THREAD;
 use crate::{Result, VoxelGrid, memory, par, seed};
 use pointmill_core::hash::{Seed, first_slot};
-use pointmill_core::sparse::{distance_to_centre, random_below};
+use pointmill_core::random::{below, of_cell};
+use pointmill_core::sparse::distance_to_centre;
 use rayon::prelude::*;
 
 /// No cell.
@@ -100,7 +101,7 @@ impl Sampling {
         let (rows, num_points) = (&mut rows[..kept], &num_points[..kept]);
         let cell_of = |id: usize| [0, 1, 2].map(|k| coords[3 * id + k] as u32);
         let number = |id: usize| match params.pick {
-            Pick::Random { seed } => random_below(seed, batch[id] as u32, cell_of(id), num_points[id] as u32),
+            Pick::Random { seed } => below(of_cell(seed, batch[id] as u32, cell_of(id)), num_points[id] as u32),
             Pick::Nth(number) => number % num_points[id] as u32,
             _ => 0,
         };

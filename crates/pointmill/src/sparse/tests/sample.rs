@@ -6,7 +6,7 @@ use crate::sparse::{
 };
 use crate::testing::{Random, devices, kernel_devices};
 use crate::{Aabb, Device, Rows, differences};
-use pointmill_core::sparse::random_below;
+use pointmill_core::random::{below, of_cell};
 
 type Row = [f32; 4];
 
@@ -78,7 +78,7 @@ fn plain(points: &[Row], splits: &[usize], params: &GridSampleParams) -> Sampled
             Pick::Nearest => *list.iter().min_by(|a, b| away(a).total_cmp(&away(b))).unwrap(),
             Pick::Nth(k) => list[k as usize % list.len()],
             Pick::Random { seed } => {
-                list[random_below(seed, *item as u32, cell.map(|c| c as u32), list.len() as u32) as usize]
+                list[below(of_cell(seed, *item as u32, cell.map(|c| c as u32)), list.len() as u32) as usize]
             }
         };
         list.iter().for_each(|&i| got.inverse[i] = id as i32);

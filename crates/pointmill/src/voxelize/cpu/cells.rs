@@ -1,10 +1,11 @@
 //! Cells that one thread finds, with what their points add up to.
 
 use super::keys::Key;
+use super::pick::choose;
 use super::runs::{BLOCK, Run};
 use super::table::Table;
 use super::{NONE, Sample};
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use std::sync::atomic::AtomicU32;
 
 /// What is kept of points besides counts.
@@ -137,7 +138,10 @@ impl<K: Key> Cells<K> {
 
     /// Does what can be done once all points are there.
     pub(super) fn finish(&mut self, sample: &Sample<'_>, wanted: Wanted) -> Result<()> {
-        if wanted.lists {
+        if sample.chooses() {
+            self.make_lists(u32::MAX)?;
+            self.choose(sample, wanted)?;
+        } else if wanted.lists {
             self.make_lists(sample.max_points)?;
         }
         if sample.sorted {
@@ -166,6 +170,31 @@ impl<K: Key> Cells<K> {
                 let start = (self.starts[m.cell as usize] + m.before) as usize;
                 for (place, point) in self.lists[start..start + kept].iter_mut().zip(m.first..) {
                     *place = point;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the points of each cell that stay to the front of its list, and adds up these.
+    fn choose(&mut self, sample: &Sample<'_>, wanted: Wanted) -> Result<()> {
+        let (columns, mut values) = (sample.points.columns(), Vec::new());
+        for cell in 0..self.table.keys.len() {
+            let count = self.counts[cell + 1];
+            if count <= sample.max_points {
+                continue;
+            }
+            par::check();
+            let list = &mut self.lists[self.starts[cell] as usize..][..count as usize];
+            let of_grid = sample.grid.cell_of_id(self.table.keys[cell].id());
+            choose(sample, of_grid, sample.max_points, list, &mut values)?;
+            if wanted.sums {
+                let sums = &mut self.sums[(cell + 1) * columns..][..columns];
+                sums.fill(0.0);
+                for &i in &list[..sample.max_points as usize] {
+                    for (sum, v) in sums.iter_mut().zip(&sample.points.data()[i as usize * columns..]) {
+                        *sum += v;
+                    }
                 }
             }
         }

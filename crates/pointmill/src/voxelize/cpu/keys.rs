@@ -210,7 +210,19 @@ mod tests {
     fn sample<'a>(grid: &'a VoxelGrid, data: &'a [f32]) -> Sample<'a> {
         let points = crate::Points::new(data, 3).unwrap();
         let (range, max_voxels, max_points, seed) = (0..points.len(), 1, 1, Seed::new(1));
-        Sample { points, range, batch_index: None, grid, strict: false, sorted: false, max_voxels, max_points, seed }
+        let pick = super::super::Pick::First;
+        Sample {
+            points,
+            range,
+            batch_index: None,
+            grid,
+            strict: false,
+            sorted: false,
+            max_voxels,
+            max_points,
+            pick,
+            seed,
+        }
     }
 
     proptest! {

@@ -7,6 +7,7 @@ mod cells;
 mod keys;
 mod lists;
 mod parallel;
+mod pick;
 mod rows;
 mod runs;
 mod scatter;
@@ -18,7 +19,7 @@ mod tests;
 pub(super) use scatter::scatter;
 
 use super::arrays::Extent;
-use super::{Job, MeanType, Voxels};
+use super::{Job, MeanType, Pick, Voxels};
 use crate::arrays::vector;
 use crate::device::Buffer;
 use crate::rows::Feature;
@@ -98,8 +99,17 @@ struct Sample<'a> {
     max_voxels: usize,
     /// M, or no limit.
     max_points: u32,
+    /// Which points of a cell of more stay.
+    pick: Pick,
     /// Of the tables of cells.
     seed: Seed,
+}
+
+impl Sample<'_> {
+    /// Whether others than the first points of a cell stay.
+    fn chooses(&self) -> bool {
+        self.max_points < u32::MAX && self.pick != Pick::First
+    }
 }
 
 /// Fills the arrays of the result.
@@ -161,6 +171,7 @@ fn fill(job: &Job<'_>, extent: &Extent, points: Points<'_>, workspace: &mut Work
             sorted: params.order == super::RowOrder::Sorted,
             max_voxels: params.max_voxels as usize,
             max_points: params.max_points_per_voxel.unwrap_or(u32::MAX),
+            pick: params.pick,
             seed: *seed,
             range,
         };
@@ -187,7 +198,7 @@ fn fill(job: &Job<'_>, extent: &Extent, points: Points<'_>, workspace: &mut Work
 fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, extent: &Extent) -> Result<()> {
     let wanted = Wanted {
         sums: out.mean.is_some(),
-        lists: out.voxels.is_some() || out.lists.is_some(),
+        lists: out.voxels.is_some() || out.lists.is_some() || sample.chooses(),
         point_rows: out.point_rows.is_some(),
     };
     let threads = par::threads();

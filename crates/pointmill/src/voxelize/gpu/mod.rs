@@ -3,6 +3,7 @@
 
 mod cells;
 mod lists;
+mod pick;
 mod place;
 mod plan;
 mod rows;
@@ -54,6 +55,7 @@ workspace! {
         row_slots: Buffer<u32>,
         /// Rows of points, for lists, where the result does not have them.
         point_to_voxel: Buffer<i32>,
+        choice: pick::Choice,
         sorter: Sorter<u64>,
         sorter_u32: Sorter<u32>,
     }
@@ -161,13 +163,13 @@ impl Workspace {
         let (n, entries, clean) = (plan.n as usize, plan.mask as usize + 1, self.clean);
         let entries = if let Way::Cells(_) = plan.way { 0 } else { entries };
         reserve_filled(&mut self.table, entries, u32::MAX, clean)?;
-        let slots = plan.slotted().saturating_mul(kernels::Slots::stride(plan.max_points) as usize);
+        let slots = plan.slotted().saturating_mul(kernels::Slots::stride(plan.kept()) as usize);
         reserve_filled(&mut self.slots, slots, u32::MAX, clean)?;
         reserve_filled(&mut self.lost, 1, 0, clean)?;
         let cells = if let Way::Cells(cells) = plan.way { cells } else { cells::Cells::default() };
         self.cells.reserve(&cells, clean)?;
         self.slot_of_point.reserve(n)?;
-        self.tiles.reserve((plan.tile_words + Tiles::words(plan.list_tiles)) as usize)?;
+        self.tiles.reserve((plan.tile_words + plan.list_words()) as usize)?;
         if let Way::Place = plan.way {
             self.row_slots.reserve(n)?;
             if plan.short_keys && plan.sorted {
@@ -184,7 +186,10 @@ impl Workspace {
             self.sample_found.reserve(splits.len())?;
             self.row_splits.set(Argument::RowSplits, splits.iter().map(|&s| s as u32))?;
         }
-        if plan.max_points == 0 && job.params.needs_lists() {
+        if let Some((_, pick)) = plan.chosen {
+            self.choice.reserve(plan, pick, &mut self.sorter)?;
+        }
+        if plan.max_points == 0 && (job.params.needs_lists() || plan.chosen.is_some()) {
             self.sorter_u32.reserve(plan.n, passes_for(plan.rows as u64))?;
             self.row_keys_u32.reserve(n)?;
             self.point_to_voxel.reserve(n)?;
@@ -209,7 +214,8 @@ impl Workspace {
 
     /// What the first kernel zeroes: the counters and the tiles.
     const fn begin(call: &Call<'_>) -> kernels::Begin {
-        let list_words = if call.extent.lists { Tiles::words(call.plan.list_tiles) } else { 0 };
+        let listed = call.extent.lists || call.plan.chosen.is_some();
+        let list_words = if listed { call.plan.list_words() } else { 0 };
         let zero_words = call.plan.tile_words + list_words;
         kernels::Begin { zero: call.tiles.words, zero_words, counters: call.counters, lost: call.lost }
     }

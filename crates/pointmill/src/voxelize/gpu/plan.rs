@@ -1,6 +1,6 @@
 //! Which kernels a call runs, and the sizes that they work on.
 
-use super::super::{Job, RowOrder};
+use super::super::{Job, Pick, RowOrder};
 use super::cells::Cells;
 use crate::prim::passes_for;
 use pointmill_kernels::prim::BLOCK;
@@ -46,8 +46,11 @@ pub(super) struct Plan {
     pub(super) list_tiles: u32,
     /// Words that the tiles take before those of lists.
     pub(super) tile_words: u32,
-    /// M, or 0 for dynamic voxelization.
+    /// M, or 0 where rows are found with all of their points: for dynamic voxelization, and for
+    /// a choice.
     pub(super) max_points: u32,
+    /// M, and how the points of a row are chosen, where these are not the first.
+    pub(super) chosen: Option<(u32, Pick)>,
     /// Whether there are points enough for kernels whose threads handle several.
     pub(super) many: bool,
 }
@@ -57,7 +60,8 @@ impl Plan {
         let (n, rows) = (job.input.len(), job.rows_bound());
         // Without samples there are no points, and no keys.
         let keys = (job.grid.num_cells() * job.samples() as u64).max(1);
-        let (short_keys, max_points) = (keys <= 1 << 32, job.params.max_points_per_voxel.unwrap_or(0));
+        let (short_keys, chosen) = (keys <= 1 << 32, job.params.chosen());
+        let max_points = job.params.max_points_per_voxel.filter(|_| chosen.is_none()).unwrap_or(0);
         let sorted = job.params.order == RowOrder::Sorted;
         let moves = sorted || job.row_splits.is_some();
         let many = n >= MANY_POINTS;
@@ -86,8 +90,19 @@ impl Plan {
             list_tiles: rows as u32 / BLOCK + 1,
             tile_words: if let Way::Cells(cells) = way { cells.tile_words() } else { Tiles::words(tiles) },
             max_points,
+            chosen,
             many,
         }
+    }
+
+    /// Words that the tiles of lists take: of all points, and of those that were chosen.
+    pub(super) const fn list_words(&self) -> u32 {
+        Tiles::words(self.list_tiles) * if self.chosen.is_some() { 2 } else { 1 }
+    }
+
+    /// M, however the points of a row are chosen; 0 for dynamic voxelization.
+    pub(super) fn kept(&self) -> u32 {
+        self.chosen.map_or(self.max_points, |(most, _)| most)
     }
 
     /// Rows that have slots.

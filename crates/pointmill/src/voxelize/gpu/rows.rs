@@ -15,6 +15,12 @@ impl Workspace {
         kernels::Table { entries, mask: call.plan.mask, seed: self.seed, short }
     }
 
+    /// Slots for so many points of each row; none for 0.
+    fn slots_of(&self, max_points: u32) -> kernels::Slots {
+        let slots = if max_points == 0 { null_mut() } else { self.slots.pointer() };
+        kernels::Slots { slots, order: null(), stride: kernels::Slots::stride(max_points), max_points }
+    }
+
     /// Queues the first kernel, which needs nothing of the result but its counters.
     ///
     /// # Safety
@@ -50,16 +56,11 @@ impl Workspace {
         let num_points = arrays.pointer::<i32>(VoxelArray::NumPoints).cast::<u32>();
         let mut members = kernels::Members {
             n: plan.n,
-            slots: kernels::Slots {
-                slots: if dynamic { null_mut() } else { self.slots.pointer() },
-                order: null(),
-                stride: kernels::Slots::stride(plan.max_points),
-                max_points: plan.max_points,
-            },
+            slots: self.slots_of(plan.max_points),
             num_points: if dynamic { num_points } else { null_mut() },
             point_to_voxel: if outputs.point_to_voxel {
                 arrays.pointer(VoxelArray::PointToVoxel)
-            } else if dynamic && lists {
+            } else if dynamic && (lists || plan.chosen.is_some()) {
                 self.point_to_voxel.pointer()
             } else {
                 null_mut()
@@ -94,15 +95,26 @@ impl Workspace {
                 }
             }
         }
-        let slots = members.slots;
+        let mut slots = members.slots;
         let list = |array| if lists { arrays.pointer::<u32>(array) } else { null_mut() };
         let (row_splits, indices) = (list(VoxelArray::RowSplits), list(VoxelArray::Indices));
         // SAFETY: the tiles of lists follow the others.
-        let tiles = Tiles { words: unsafe { call.tiles.words.add(plan.tile_words as usize) } };
-        if lists && dynamic {
+        let mut tiles = Tiles { words: unsafe { call.tiles.words.add(plan.tile_words as usize) } };
+        let all = if plan.chosen.is_some() { self.choice.lists() } else { [row_splits, indices] };
+        if dynamic && (lists || plan.chosen.is_some()) {
             // SAFETY: as above.
-            unsafe { self.list_all(call, members.point_to_voxel, num_points, tiles, [row_splits, indices]) }?;
-        } else if lists {
+            unsafe { self.list_all(call, members.point_to_voxel, num_points, tiles, all) }?;
+        }
+        if let Some((most, pick)) = plan.chosen {
+            slots = self.slots_of(most);
+            // SAFETY: as above; the lists of all points are queued.
+            unsafe { self.choose(call, pick, members.point_to_voxel, slots, call.coords(out)) }?;
+            // SAFETY: these tiles follow those of all points.
+            tiles = Tiles { words: unsafe { tiles.words.add(Tiles::words(plan.list_tiles) as usize) } };
+        }
+        // From here on rows have slots but for dynamic voxelization.
+        let dynamic = slots.slots.is_null();
+        if lists && !dynamic {
             let args = kernels::ListsArgs { slots, rows: call.rows(), row_splits, indices, tiles };
             // SAFETY: as above.
             unsafe { stream.launch::<kernels::Lists>(plan.list_tiles, args) }?;
@@ -110,11 +122,11 @@ impl Workspace {
         let (points, columns, rows) = (call.cloud.points, plan.columns, call.rows());
         // Points of rows of few are written together with their means; means alone are faster by
         // themselves.
-        let few = outputs.voxels && !dynamic && plan.max_points <= kernels::FEW_POINTS;
+        let few = outputs.voxels && !dynamic && slots.max_points <= kernels::FEW_POINTS;
         let voxels = if outputs.voxels { arrays.pointer::<f32>(VoxelArray::Voxels).cast() } else { null_mut() };
         if outputs.voxels && !few {
             let args = kernels::EmitPointsArgs { points, columns, rows, slots, voxels };
-            let tiles = (plan.rows as u64 * u64::from(plan.max_points))
+            let tiles = (plan.rows as u64 * u64::from(slots.max_points))
                 .div_ceil(u64::from(kernels::slots_per_tile(columns)))
                 .clamp(1, u64::from(stream.enough_blocks(8)));
             // SAFETY: as above.

@@ -5,6 +5,7 @@ mod errors;
 mod exchange;
 mod fixtures;
 mod parity;
+mod picks;
 mod rows;
 mod seeds;
 

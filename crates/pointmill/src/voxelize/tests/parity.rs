@@ -320,6 +320,11 @@ proptest! {
         lists: bool,
         point_to_voxel: bool,
         padded: bool,
+        pick in prop_oneof![
+            Just(Pick::First),
+            any::<u64>().prop_map(|seed| Pick::Random { seed }),
+            (0u32..3).prop_map(|column| Pick::RoundRobin { column }),
+        ],
     ) {
         set_block_order(seed | 1);
         let data = cloud(&mut Random(seed), n, columns, 4.0);
@@ -331,6 +336,7 @@ proptest! {
         let params = VoxelizeParams {
             max_points_per_voxel: max_points,
             max_voxels,
+            pick,
             order: if sorted { RowOrder::Sorted } else { RowOrder::FirstSeen },
             strict_range,
             outputs: Outputs {
