@@ -11,11 +11,11 @@ pointmill.
 import argparse
 import pathlib
 import statistics
-import tempfile
 import time
 
 import numpy as np
 import torch
+from mmcv_kernels import by_events, compiled
 
 import pointmill.boxes
 
@@ -51,36 +51,18 @@ def detections(n):
 
 
 def median_ms(call, rounds):
-    for _ in range(10):
-        call()
-    torch.cuda.synchronize()
+    events = by_events(call, rounds)
     waits = []
     for _ in range(rounds):
         start = time.perf_counter()
         call()
         torch.cuda.synchronize()
         waits.append(time.perf_counter() - start)
-    events = []
-    for _ in range(rounds):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        events.append(start.elapsed_time(end))
-    return statistics.median(waits) * 1e3, statistics.median(events)
+    return statistics.median(waits) * 1e3, events
 
 
 def measure(mmcv, rounds):
-    from torch.utils.cpp_extension import load
-
-    sources = mmcv / "mmcv/ops/csrc"
-    build = pathlib.Path(tempfile.mkdtemp())
-    (build / "binding.cpp").write_text(BINDING)
-    cuda = [str(sources / f"pytorch/cuda/{name}_cuda.cu") for name in ("iou3d", "nms_rotated", "box_iou_rotated")]
-    ops = load("mmcv_boxes", [str(build / "binding.cpp"), *cuda], build_directory=str(build),
-               extra_include_paths=[str(sources / "common"), str(sources / "common/cuda")],
-               extra_cflags=["-DMMCV_WITH_CUDA"], extra_cuda_cflags=["-DMMCV_WITH_CUDA"])
+    ops = compiled(mmcv, BINDING, ("iou3d", "nms_rotated", "box_iou_rotated"))
 
     def nms3d(boxes, scores, threshold):
         order = scores.sort(0, descending=True)[1]

@@ -2,6 +2,7 @@
 
 use super::suppress::{Item, LAST};
 use super::{BLOCK, NONE};
+use crate::prim::last_where;
 use crate::simt::*;
 
 /// Most candidates of an item: their bits take 8 GiB.
@@ -177,23 +178,16 @@ kernel! {
     fn(a: KeepArgs) {
         let (place, part) = (block_index() / PARTS, block_index() % PARTS);
         // The last item whose places start at or before this one.
-        let (mut low, mut high) = (0, a.num_items);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if spread_places((*a.items.add(middle as usize)).first, middle) <= place {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let item = *a.items.add(low as usize);
+        let starts = |item: u32| spread_places((*a.items.add(item as usize)).first, item);
+        let number = last_where(a.num_items, |item| starts(item) <= place);
+        let item = *a.items.add(number as usize);
         let words = item.len.div_ceil(32);
-        let word = (place - spread_places(item.first, low)) * WARP + lane();
-        if (word < (a.round + 1) * WARP) | (word >= words) | (*a.num_kept.add(low as usize) as u32 >= a.capacity) {
+        let word = (place - spread_places(item.first, number)) * WARP + lane();
+        if (word < (a.round + 1) * WARP) | (word >= words) | (*a.num_kept.add(number as usize) as u32 >= a.capacity) {
             return;
         }
         let first = part * (BLOCK / WARP * ROWS_OF_SPREAD) + warp() * ROWS_OF_SPREAD;
-        let chosen = *a.chosen.add((low * WARP + first / 32) as usize) >> (first % 32);
+        let chosen = *a.chosen.add((number * WARP + first / 32) as usize) >> (first % 32);
         if chosen & ((1 << ROWS_OF_SPREAD) - 1) == 0 {
             return;
         }
@@ -206,7 +200,7 @@ kernel! {
             hit |= *bits.add(row as usize * words as usize + word as usize) & 0u32.wrapping_sub(there);
         }
         if hit != 0 {
-            atomic_or(a.removed.add((a.place(item, low) + word) as usize), hit);
+            atomic_or(a.removed.add((a.place(item, number) + word) as usize), hit);
         }
     }
 }

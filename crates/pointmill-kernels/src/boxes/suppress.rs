@@ -2,6 +2,7 @@
 
 use super::near::{COLUMNS_OF_TILE, Circles, QUEUES, WARPS, each_pair};
 use super::{BLOCK, BoxRows, NmsMetric};
+use crate::prim::last_where;
 use crate::simt::*;
 use pointmill_core::boxes::{BoxShape, IouKind, near, squared_distance};
 
@@ -75,17 +76,9 @@ kernel! {
             atomic_min(a.bad_class, i);
         }
         // The last item that starts at or before the row.
-        let (mut low, mut high) = (0, a.num_items);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if (*a.items.add(middle as usize)).first <= i {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        let item = last_where(a.num_items, |item| (*a.items.add(item as usize)).first <= i);
         let candidate = usable & (score >= a.least_score);
-        *a.keys.add(i as usize) = (low as u64) << 32 | if candidate { descending(score) } else { LAST } as u64;
+        *a.keys.add(i as usize) = (item as u64) << 32 | if candidate { descending(score) } else { LAST } as u64;
         *a.shapes.add(i as usize) = shape;
     }
 }
@@ -157,16 +150,7 @@ kernel! {
         let of_rows = Circles::at(Shared::at(0), ROWS_OF_TILE);
         let of_columns = Circles::at(Shared::at(OF_COLUMNS), COLUMNS_OF_TILE);
         let bits = Shared::at(BITS);
-        let (mut low, mut high) = (0, a.num_items);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if (*a.items.add(middle as usize)).tile <= block_index() {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let item = *a.items.add(low as usize);
+        let item = *a.items.add(last_where(a.num_items, |item| (*a.items.add(item as usize)).tile <= block_index()) as usize);
         let across = item.len.div_ceil(COLUMNS_OF_TILE);
         let tile = block_index() - item.tile;
         let (row, column) = (tile / across * ROWS_OF_TILE, tile % across * COLUMNS_OF_TILE);

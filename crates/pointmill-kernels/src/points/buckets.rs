@@ -1,6 +1,7 @@
 //! Points of items in buckets of neighbours.
 
 use super::BLOCK;
+use crate::prim::last_where;
 use crate::simt::*;
 use pointmill_core::points::{curve_place, least_squared_distance};
 use pointmill_core::sparse::{of_ordered_bits, ordered_bits};
@@ -45,27 +46,8 @@ impl ItemPoints {
     #[inline(always)]
     pub unsafe fn item(&self, i: u32) -> u32 {
         // SAFETY: the caller promises the splits.
-        unsafe { last_at(self.splits, self.items, i) }
+        last_where(self.items, |item| unsafe { *self.splits.add(item as usize) } <= i)
     }
-}
-
-/// The last of `len` ascending numbers that is at most `value`; the first if none is.
-///
-/// # Safety
-/// There are so many numbers.
-#[inline(always)]
-unsafe fn last_at(numbers: *const u32, len: u32, value: u32) -> u32 {
-    let (mut low, mut high) = (0, len);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        // SAFETY: below the length.
-        if unsafe { *numbers.add(middle as usize) } <= value {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// Whether all coordinates are finite.
@@ -227,7 +209,7 @@ kernel! {
         if bucket >= a.buckets.count {
             return;
         }
-        let item = last_at(a.buckets.starts, a.buckets.items, bucket);
+        let item = last_where(a.buckets.items, |item| *a.buckets.starts.add(item as usize) <= bucket);
         let (place, is_there) = a.buckets.place(item, bucket);
         let mut bits = [u32::MAX; 6];
         if is_there {

@@ -6,12 +6,10 @@ use crate::scatter::{Bf16, F16, RowNumbers, Stored};
 use crate::simt::*;
 use pointmill_core::reduction::Number;
 
-/// Rows that more places name are left to warps.
-pub const LONG: u32 = 64;
 /// Channels of a thread.
 pub const CHANNELS: usize = 4;
 /// Neighbours and places that are on their way at once.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
 
 /// Arguments of [`GatherF32`] and its kin, of their gradients, and of the long rows of these.
 #[repr(C)]
@@ -56,18 +54,18 @@ pub struct GatherArgs<T: Stored> {
 }
 
 /// What a thread has: an item, a row or sum of it, and channels that lie `groups` apart.
-struct Own {
-    item: u32,
-    at: u32,
-    group: u32,
-    groups: u32,
+pub(super) struct Own {
+    pub(super) item: u32,
+    pub(super) at: u32,
+    pub(super) group: u32,
+    pub(super) groups: u32,
 }
 
 impl<T: Stored> GatherArgs<T> {
     /// What this thread has, where an item has so many rows or sums: neighbouring threads have
     /// neighbouring values.
     #[inline(always)]
-    fn own(&self, len: u32) -> Own {
+    pub(super) fn own(&self, len: u32) -> Own {
         let groups = self.channels.div_ceil(CHANNELS as u32);
         if self.last != 0 {
             let (slow, group) = row_and_group(groups);
@@ -80,7 +78,7 @@ impl<T: Stored> GatherArgs<T> {
 
     /// Where the values of a channel of an item start, and how far apart its rows are, of so many.
     #[inline(always)]
-    fn line(&self, item: u32, channel: u32, len: u32) -> (usize, usize) {
+    pub(super) fn line(&self, item: u32, channel: u32, len: u32) -> (usize, usize) {
         let first = item as usize * len as usize * self.channels as usize;
         if self.last != 0 {
             (first + channel as usize, self.channels as usize)
@@ -91,7 +89,7 @@ impl<T: Stored> GatherArgs<T> {
 
     /// The lines of the channels of a thread; of one that is not there that of the last one.
     #[inline(always)]
-    fn lines(&self, own: &Own, len: u32) -> [(usize, usize); CHANNELS] {
+    pub(super) fn lines(&self, own: &Own, len: u32) -> [(usize, usize); CHANNELS] {
         let mut lines = [(0, 0); CHANNELS];
         for v in 0..CHANNELS {
             let channel = own.group + v as u32 * own.groups;
@@ -106,7 +104,7 @@ impl<T: Stored> GatherArgs<T> {
     /// # Safety
     /// There is such a row or sum.
     #[inline(always)]
-    unsafe fn write(&self, own: &Own, lines: &[(usize, usize); CHANNELS], values: [T; CHANNELS]) {
+    pub(super) unsafe fn write(&self, own: &Own, lines: &[(usize, usize); CHANNELS], values: [T; CHANNELS]) {
         for v in 0..CHANNELS {
             if own.group + v as u32 * own.groups < self.channels {
                 // SAFETY: the caller's promise.
@@ -120,7 +118,7 @@ impl<T: Stored> GatherArgs<T> {
     /// # Safety
     /// There is such a place.
     #[inline(always)]
-    unsafe fn row(&self, place: usize) -> (usize, bool) {
+    pub(super) unsafe fn row(&self, place: usize) -> (usize, bool) {
         // SAFETY: the caller's promise.
         unsafe {
             let row = self.index.get(place);
@@ -142,7 +140,6 @@ impl<T: Stored> GatherArgs<T> {
         }
         let (from, to) = (self.lines(&own, self.rows), self.lines(&own, self.count));
         let first = (own.item as usize * self.count as usize + own.at as usize) * self.k as usize;
-        let mut sums = [T::Wide::ZERO; CHANNELS];
         let mut taken = [T::narrow(T::Wide::ZERO); CHANNELS];
         // SAFETY: there are such places; features are read where there are rows.
         unsafe {
@@ -155,15 +152,33 @@ impl<T: Stored> GatherArgs<T> {
                 }
                 return self.write(&own, &to, taken);
             }
-            let mut k = 0;
-            while k < self.k {
-                let mut weights = [T::Wide::ZERO; AHEAD];
-                let mut live = [false; AHEAD];
-                let mut next = [taken; AHEAD];
-                for j in 0..AHEAD {
-                    // Past the end comes the last one again, which does not count.
-                    let is_there = k + (j as u32) < self.k;
-                    let place = first + if is_there { k as usize + j } else { self.k as usize - 1 };
+            let sums = if self.k == 3 { self.sums::<3>(first, &from) } else { self.sums::<AHEAD>(first, &from) };
+            for v in 0..CHANNELS {
+                taken[v] = T::narrow(sums[v].canonical());
+            }
+            self.write(&own, &to, taken);
+        }
+    }
+
+    /// The weighted sums of the channels of a thread, of the places from `first` on; so many are on their way at
+    /// once.
+    ///
+    /// # Safety
+    /// There are such places.
+    #[inline(always)]
+    unsafe fn sums<const A: usize>(&self, first: usize, from: &[(usize, usize); CHANNELS]) -> [T::Wide; CHANNELS] {
+        let mut sums = [T::Wide::ZERO; CHANNELS];
+        let mut k = 0;
+        while k < self.k {
+            let mut weights = [T::Wide::ZERO; A];
+            let mut live = [false; A];
+            let mut next = [[T::narrow(T::Wide::ZERO); CHANNELS]; A];
+            for j in 0..A {
+                // Past the end comes the last one again, which does not count.
+                let is_there = k + (j as u32) < self.k;
+                let place = first + if is_there { k as usize + j } else { self.k as usize - 1 };
+                // SAFETY: the caller's promise; features are read where there are rows.
+                unsafe {
                     let (row, is_row) = self.row(place);
                     weights[j] = *self.weights.add(place);
                     live[j] = is_there & is_row;
@@ -173,159 +188,16 @@ impl<T: Stored> GatherArgs<T> {
                         }
                     }
                 }
-                for j in 0..AHEAD {
-                    for v in 0..CHANNELS {
-                        let sum = sums[v].plus(weights[j].times(next[j][v].widen()));
-                        sums[v] = if live[j] { sum } else { sums[v] };
-                    }
+            }
+            for j in 0..A {
+                for v in 0..CHANNELS {
+                    let sum = sums[v].plus(weights[j].times(next[j][v].widen()));
+                    sums[v] = if live[j] { sum } else { sums[v] };
                 }
-                k += AHEAD as u32;
             }
-            for v in 0..CHANNELS {
-                taken[v] = T::narrow(sums[v].canonical());
-            }
-            self.write(&own, &to, taken);
+            k += A as u32;
         }
-    }
-
-    /// The place that comes at `k` of all lists, and the sum of its item that it is of.
-    ///
-    /// # Safety
-    /// The list of the item has such a place.
-    #[inline(always)]
-    unsafe fn place(&self, k: u32, item: u32) -> (usize, usize) {
-        // SAFETY: the caller's promise.
-        let place = unsafe { *self.lists.add(k as usize) };
-        let sum = if self.k == 1 { place } else { place / self.k };
-        (place as usize, (sum - item * self.count) as usize)
-    }
-
-    /// # Safety
-    /// There is such a place.
-    #[inline(always)]
-    unsafe fn weighed(&self, place: usize, value: T) -> T::Wide {
-        let value = value.widen();
-        // SAFETY: the caller's promise.
-        if self.weights.is_null() { value } else { unsafe { (*self.weights.add(place)).times(value) } }
-    }
-
-    /// # Safety
-    /// Inside a launch with a thread for each group of channels of each row.
-    #[inline(always)]
-    unsafe fn gradient(&self) {
-        let own = self.own(self.rows);
-        if own.item >= self.items {
-            return;
-        }
-        let row = own.item * self.rows + own.at;
-        // SAFETY: there is such a row; lists have places that are there.
-        unsafe {
-            let (start, end) = (*self.splits.add(row as usize), *self.splits.add(row as usize + 1));
-            if (end - start > LONG) & !self.num_long.is_null() {
-                if own.group == 0 {
-                    let k = atomic_add(self.num_long, 1);
-                    if k < self.long_room {
-                        *self.long.add(k as usize) = row;
-                    }
-                }
-                return;
-            }
-            let (from, to) = (self.lines(&own, self.count), self.lines(&own, self.rows));
-            let mut sums = [T::Wide::ZERO; CHANNELS];
-            let mut k = start;
-            while k < end {
-                let mut next = [[T::Wide::ZERO; CHANNELS]; AHEAD];
-                for j in 0..AHEAD {
-                    let (place, sum) = self.place(if k + (j as u32) < end { k + j as u32 } else { end - 1 }, own.item);
-                    for v in 0..CHANNELS {
-                        next[j][v] = self.weighed(place, *self.grad.add(from[v].0 + sum * from[v].1));
-                    }
-                }
-                for j in 0..AHEAD {
-                    for v in 0..CHANNELS {
-                        sums[v] = if k + (j as u32) < end { sums[v].plus(next[j][v]) } else { sums[v] };
-                    }
-                }
-                k += AHEAD as u32;
-            }
-            let mut made = [T::narrow(T::Wide::ZERO); CHANNELS];
-            for v in 0..CHANNELS {
-                made[v] = T::narrow(sums[v].canonical());
-            }
-            self.write(&own, &to, made);
-        }
-    }
-
-    /// # Safety
-    /// Inside a launch of whole warps, after [`Self::gradient`].
-    #[inline(always)]
-    unsafe fn gradient_of_long(&self) {
-        // SAFETY: the rows in the list are there, and so are their places.
-        unsafe {
-            let rows = if *self.num_long < self.long_room { *self.num_long } else { self.long_room };
-            let parts = rows as u64 * self.channels as u64;
-            let mut part = (global_index() / WARP) as u64;
-            while part < parts {
-                let row = *self.long.add((part / self.channels as u64) as usize);
-                let (item, at, channel) = (row / self.rows, row % self.rows, (part % self.channels as u64) as u32);
-                let (from, apart) = self.line(item, channel, self.count);
-                let (start, end) = (*self.splits.add(row as usize), *self.splits.add(row as usize + 1));
-                let value = |k: u32| {
-                    let (place, sum) = self.place(if k < end { k } else { end - 1 }, item);
-                    self.weighed(place, *self.grad.add(from + sum * apart))
-                };
-                let (mut total, mut k) = (T::Wide::ZERO, start);
-                let mut next = value(start + lane());
-                while k < end {
-                    // The next values are on their way while these are added, lane after lane.
-                    let bits = T::bits(next);
-                    next = value(k + WARP + lane());
-                    for x in 0..WARP {
-                        let other = if T::WORDS == 2 { shuffle_u64(bits, x) } else { shuffle(bits as u32, x) as u64 };
-                        total = if k + x < end { total.plus(T::of_bits(other)) } else { total };
-                    }
-                    k += WARP;
-                }
-                if lane() == 0 {
-                    let (to, apart) = self.line(item, channel, self.rows);
-                    *self.out.add(to + at as usize * apart) = T::narrow(total.canonical());
-                }
-                part += (grid_size() * BLOCK / WARP) as u64;
-            }
-        }
-    }
-
-    /// # Safety
-    /// Inside a launch with a thread for each place.
-    #[inline(always)]
-    unsafe fn gradient_of_weights(&self) {
-        let place = global_index();
-        if place >= self.items * self.count * self.k {
-            return;
-        }
-        let (sum, of_item) = (place / self.k, self.count * self.k);
-        let item = place / of_item;
-        // SAFETY: there is such a place; features are read where it names a row.
-        unsafe {
-            let (row, is_row) = self.row(place as usize);
-            let mut total = T::Wide::ZERO;
-            let mut channel = 0;
-            while is_row & (channel < self.channels) {
-                let mut next = [T::Wide::ZERO; AHEAD];
-                for j in 0..AHEAD {
-                    let c = if channel + (j as u32) < self.channels { channel + j as u32 } else { self.channels - 1 };
-                    let (from, of) = (self.line(item, c, self.rows), self.line(item, c, self.count));
-                    let feature = (*self.features.add(from.0 + row * from.1)).widen();
-                    let at = of.0 + (sum - item * self.count) as usize * of.1;
-                    next[j] = feature.times((*self.grad.add(at)).widen());
-                }
-                for j in 0..AHEAD {
-                    total = if channel + (j as u32) < self.channels { total.plus(next[j]) } else { total };
-                }
-                channel += AHEAD as u32;
-            }
-            *self.of_weights.add(place as usize) = total.canonical();
-        }
+        sums
     }
 }
 

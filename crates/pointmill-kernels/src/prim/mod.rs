@@ -8,10 +8,12 @@ pub mod compact;
 pub mod hash;
 mod length;
 pub mod scan;
+mod search;
 pub mod sort;
 pub mod sum;
 
 pub use length::{BLOCK, Length, WARPS};
+pub(crate) use search::{last_where, partition_point};
 
 /// The kernels of this module.
 pub const KERNELS: &[crate::Properties] = {

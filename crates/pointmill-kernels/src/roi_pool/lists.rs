@@ -2,6 +2,7 @@
 
 use super::emit::Lists;
 use super::*;
+use crate::prim::partition_point;
 
 impl EmitArgs {
     /// The list of a row beside lists of other lengths.
@@ -86,18 +87,10 @@ impl EmitArgs {
         let (rows, kept) = (own.rows, own.kept);
         let mut v = part as u64 * block_size() as u64 + thread_index() as u64;
         while v < voxels as u64 {
-            let (mut low, mut high) = (0, rows);
-            while low < high {
-                let middle = (low + high) / 2;
-                // SAFETY: `middle` is below the box's number of rows.
-                if unsafe { (*records.add(middle as usize)).voxel } < v as u32 {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            // SAFETY: `low` is below the number of rows.
-            let own = if low < rows { unsafe { (*records.add(low as usize)).kept_start } } else { kept };
+            // SAFETY: below the box's number of rows.
+            let row = partition_point(0, rows, |row| unsafe { (*records.add(row as usize)).voxel } < v as u32);
+            // SAFETY: as above.
+            let own = if row < rows { unsafe { (*records.add(row as usize)).kept_start } } else { kept };
             // SAFETY: there is a split for each voxel of each box.
             unsafe { *self.row_splits.add(b as usize * voxels as usize + v as usize) = (kept_before + own) as i64 };
             v += self.parts as u64 * block_size() as u64;

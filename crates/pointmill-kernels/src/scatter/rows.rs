@@ -1,6 +1,7 @@
 //! Which values a row has.
 
 use crate::prim::BLOCK;
+use crate::prim::partition_point;
 use crate::simt::*;
 
 /// Row numbers as a caller has them.
@@ -81,16 +82,7 @@ kernel! {
     fn(a: SplitsOfKeysArgs) {
         let row = global_index();
         if row <= a.rows {
-            let (mut low, mut high) = (0, a.n);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if *a.keys.add(middle as usize) < row {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            *a.splits.add(row as usize) = low;
+            *a.splits.add(row as usize) = partition_point(0, a.n, |k| *a.keys.add(k as usize) < row);
         }
     }
 }
@@ -149,16 +141,8 @@ kernel! {
         let i = global_index();
         if i < a.n {
             // How many rows start at or before the value; of those that start there the last has it.
-            let (mut low, mut high) = (0, a.rows + 1);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if *a.splits.add(middle as usize) <= i {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            *a.index.add(i as usize) = if low > a.rows { -1 } else { low as i32 - 1 };
+            let started = partition_point(0, a.rows + 1, |row| *a.splits.add(row as usize) <= i);
+            *a.index.add(i as usize) = if started > a.rows { -1 } else { started as i32 - 1 };
         }
     }
 }

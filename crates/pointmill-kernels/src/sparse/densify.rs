@@ -1,6 +1,7 @@
 //! Points of several sweeps in one frame.
 
 use super::BLOCK;
+use crate::prim::last_where;
 use crate::simt::*;
 use pointmill_core::rigid::Rigid;
 
@@ -46,16 +47,7 @@ kernel! {
             return;
         }
         // The last sweep that begins at or before this row. Empty ones begin where the next does.
-        let (mut low, mut high) = (0, a.num_sweeps);
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            if (*a.sweeps.add(middle as usize)).first <= i {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let sweep = a.sweeps.add(low as usize);
+        let sweep = a.sweeps.add(last_where(a.num_sweeps, |sweep| (*a.sweeps.add(sweep as usize)).first <= i) as usize);
         let columns = a.columns as usize;
         let from = ((*sweep).values as *const f32).add((i - (*sweep).first) as usize * columns);
         let to = a.out.add(i as usize * (columns + 1));

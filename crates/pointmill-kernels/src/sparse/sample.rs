@@ -3,6 +3,7 @@
 use super::{BLOCK, NONE};
 use crate::prim::compact::rank_tile;
 use crate::prim::hash;
+use crate::prim::last_where;
 use crate::prim::scan::{SHARED_WORDS, Tiles, take_tile};
 use crate::simt::*;
 use pointmill_core::VoxelGrid;
@@ -96,17 +97,8 @@ impl SamplePoints {
     /// The starts are null or as many as items.
     #[inline(always)]
     unsafe fn item(&self, i: u32) -> u32 {
-        let (mut low, mut high) = (0, self.items);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            // SAFETY: below the number of items, which is 1 where there are no starts.
-            if unsafe { *self.starts.add(middle as usize) } <= i {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        // SAFETY: below the number of items, which is 1 where there are no starts.
+        last_where(self.items, |item| unsafe { *self.starts.add(item as usize) } <= i)
     }
 }
 

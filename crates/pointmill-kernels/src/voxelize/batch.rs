@@ -1,6 +1,7 @@
 //! Samples, and the rows of their cells.
 
 use super::NONE;
+use crate::prim::last_where;
 use pointmill_core::VoxelGrid;
 
 /// The coordinates of rows.
@@ -84,16 +85,7 @@ impl Batch {
         if self.row_splits.is_null() {
             return 0;
         }
-        let (mut low, mut high) = (0, self.samples);
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            // SAFETY: middle < samples.
-            if unsafe { *self.row_splits.add(middle as usize) } <= i {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        // SAFETY: below the number of samples.
+        last_where(self.samples, |sample| unsafe { *self.row_splits.add(sample as usize) } <= i)
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers in their order: a bit for each, and how many bits come before.
 
 use super::*;
+use crate::prim::partition_point;
 
 /// A set of numbers below a bound.
 #[repr(C)]
@@ -202,15 +203,6 @@ impl RankBitsArgs {
         if self.step > 0 {
             return number.div_ceil(self.step);
         }
-        let (mut low, mut high) = (0, self.batch.samples);
-        while low < high {
-            let middle = (low + high) / 2;
-            if self.start_of(middle) < number {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        partition_point(0, self.batch.samples, |sample| self.start_of(sample) < number)
     }
 }

@@ -1,6 +1,7 @@
 //! Points of full rows that stay by chance or by turns, into slots.
 
 use super::*;
+use crate::prim::partition_point;
 use pointmill_core::float::same_bits;
 use pointmill_core::random::{of_cell, takes};
 
@@ -62,16 +63,8 @@ kernel! {
         let at = global_index();
         if at < a.n {
             let own = *a.sorted_keys.add(at as usize);
-            let (mut low, mut high) = (0, at);
-            while low < high {
-                let middle = (low + high) / 2;
-                if *a.sorted_keys.add(middle as usize) < own {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            let (i, turn) = (*a.sorted.add(at as usize), at - low);
+            let start = partition_point(0, at, |k| *a.sorted_keys.add(k as usize) < own);
+            let (i, turn) = (*a.sorted.add(at as usize), at - start);
             *a.turns.add(i as usize) = turn;
             *a.keys.add(i as usize) = (own >> 32) << 32 | turn as u64;
         }
