@@ -10,11 +10,11 @@ from conftest import torch_or_none
 import pointmill
 
 ROOT = pathlib.Path(__file__).parents[3]
-MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt", "pointmill.sparse"]
+MODULES = ["pointmill._pointmill", "pointmill", "pointmill.boxes", "pointmill.ndt", "pointmill.points", "pointmill.sparse"]
 PAGES = ["docs/boxes.md", "docs/python.md", "docs/coming_from.md", "docs/detections.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
-    MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._scatter", "pointmill._sparse"]
-    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "pointcept", "_boxes", "_dynamic", "_generators", "_kitti", "_kitti_reports", "_nms", "_pairs")
+    MODULES += ["pointmill.torch", "pointmill._boxes", "pointmill._points", "pointmill._roipoint_ops", "pointmill._scatter", "pointmill._sparse"]
+    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "centerpoint", "pointcept", "pointnet2_batch", "pointnet2_stack", "_boxes", "_dynamic", "_generators", "_groups", "_kitti", "_kitti_reports", "_nms", "_pairs")
     MODULES += [f"pointmill.compat.{name}" for name in COMPAT]
 
 

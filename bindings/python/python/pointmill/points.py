@@ -18,13 +18,23 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ._pointmill import ball_query, furthest_point_sample, knn
+from ._roipoint import library_of_numpy, pool, widths
 
-__all__ = ["ball_query", "furthest_point_sample", "gather", "group", "interpolate", "knn", "three_nn"]
+__all__ = [
+    "ball_query",
+    "furthest_point_sample",
+    "gather",
+    "group",
+    "interpolate",
+    "knn",
+    "roipoint_pool3d",
+    "three_nn",
+]
 
 
 def three_nn(
@@ -153,3 +163,76 @@ def interpolate(features: Any, rows: Any, weights: Any) -> Any:
     for k in range(rows.shape[1]):
         total += grouped[:, k]
     return total
+
+
+def roipoint_pool3d(
+    points: Any,
+    features: Any,
+    boxes: Any,
+    num_points: int = 512,
+    *,
+    extra_width: float | Sequence[float] = 0.0,
+    canonical: bool = False,
+    origin: Literal["bottom", "center"] = "center",
+) -> tuple[Any, Any]:
+    """List the points in each box with their features, as a second stage takes them.
+
+    A point is in a box if it is within dx and dy, faces excluded, and within dz, faces included. Points that are not finite are in none. Which points a box has is decided in single precision,
+    with the same result on every device; in canonical form sines, products and sums are in double precision, rounded once at the end. On a GPU a call waits for the number of points in boxes.
+
+    Parameters
+    ----------
+    points : array, ``[N, 3]`` or ``[B, N, 3]``
+        x, y, z in metres, in the frame of the boxes.
+    features : array of a floating type, ``[N, C]`` or ``[B, N, C]``
+    boxes : array, ``[M, 7]`` or ``[B, M, 7]``
+        cx, cy, cz, dx, dy, dz in metres, heading in radians about z, from x to y.
+    num_points : int
+        S, points of a box: the first in order of input, and where it has fewer the same again from the first on.
+    extra_width : float or 3 floats
+        By how much boxes are longer, wider and higher, in metres: half of it on each side.
+    canonical : bool
+        Whether points are given in the frames of their boxes: from the centre of the box, turned by less its heading.
+    origin : {"bottom", "center"}
+        Whether cz is that of the bottom face or of the centre.
+
+    Returns
+    -------
+    pooled : array of the features' type, ``[M, S, 3 + C]`` or ``[B, M, S, 3 + C]``
+        x, y, z, then the features; zeros for boxes without points. Of a tensor of features with a gradient: that of a point is the sum over all places that name it, in their order.
+    empty : array of bool, ``[M]`` or ``[B, M]``
+        Whether a box has no points.
+
+    Raises
+    ------
+    ValueError
+        Arrays of other shapes, a number below 1, a width that is not finite.
+    TypeError
+        Features of another type.
+
+    Notes
+    -----
+    Shi and others, PointRCNN, 2019; the rules are those of ``roipoint_pool3d`` of OpenPCDet, and of mmcv with ``origin="bottom"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointmill.points import roipoint_pool3d
+    >>> cloud = np.array([[5.25, 3.0, 0.0], [9.0, 0.0, 0.0], [4.75, 1.5, 0.5]], np.float32)
+    >>> features = np.array([[7.0], [8.0], [9.0]], np.float32)
+    >>> boxes = np.array([[5.0, 2.0, 0.0, 4.0, 1.0, 1.0, np.pi / 2], [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]], np.float32)
+    >>> pooled, empty = roipoint_pool3d(cloud, features, boxes, 3, canonical=True)
+    >>> pooled[0].round(2).tolist(), empty.tolist()
+    ([[1.0, -0.25, 0.0, 7.0], [-0.5, 0.25, 0.5, 9.0], [1.0, -0.25, 0.0, 7.0]], [False, True])
+    """
+    if not isinstance(features, np.ndarray):
+        from .torch import roipoint_pool3d as of_tensors
+
+        return of_tensors(
+            points, features, boxes, num_points, extra_width=extra_width, canonical=canonical, origin=origin
+        )
+    if features.dtype.kind != "f":
+        raise TypeError(f"features: expected a floating type, got {features.dtype}")
+    names = ("points", "features", "boxes", "num_points")
+    arrays = (np.asarray(points), features, np.asarray(boxes))
+    return pool(library_of_numpy(group), names, arrays, num_points, widths("extra_width", extra_width), canonical, origin)

@@ -20,6 +20,7 @@ from torch.autograd import forward_ad
 from . import _pointmill
 from ._boxes import boxes_iou, nms
 from ._points import ball_query, furthest_point_sample, group, interpolate, knn
+from ._roipoint_ops import roipoint_pool3d
 from ._scatter import scatter, segment_csr
 from ._sparse import (
     CellSample,
@@ -52,6 +53,7 @@ __all__ = [
     "points_in_boxes_part",
     "pool_hierarchy",
     "roi_aware_pool3d",
+    "roipoint_pool3d",
     "scatter",
     "segment_csr",
     "serialize",

@@ -56,6 +56,6 @@ pub use many::{Pair, align_many};
 pub use params::{IcpParams, MAX_POINTS, Metric, Robust, Search, Stage};
 pub use pointmill_core::icp::neighbour_set::MAX_NEIGHBOURS;
 pub use result::{Dropped, Fit, Iteration, Observability, Registration, Timing};
-pub(crate) use searcher::Searched;
+pub(crate) use searcher::{HostIndex, Kept, Searched};
 pub use searcher::{MAX_NEIGHBOURS_ON_CPU, Neighbour, NeighbourLists, Searcher, normals};
 pub use target::Target;

@@ -1,10 +1,12 @@
 //! Exact nearest neighbours on any device.
 
 mod radius;
+mod several;
 
 pub use radius::NeighbourLists;
+pub(crate) use several::{HostIndex, Kept};
 
-use super::cpu::{Index, Many, Scratch, Several, normals_of};
+use super::cpu::{Index, Scratch, normals_of};
 use super::gpu;
 pub(crate) use super::gpu::Searched;
 use super::params::{Search, check_number, limit_of};
@@ -223,17 +225,12 @@ impl Searcher {
             }
         };
         let refused = AtomicBool::new(false);
-        let found = queries.par_iter().map_init(<(Scratch, Many)>::default, |(scratch, many), q| {
+        let found = queries.par_iter().map_init(<(Kept, Vec<u64>)>::default, |(kept, keys), q| {
             par::check();
-            let found = if k <= MAX_NEIGHBOURS {
-                let mut several = Several::below(limit, k);
-                index.find(*q, &mut several, scratch);
-                list(several.found(), k)
-            } else {
-                many.begin(limit, k);
-                index.find(*q, many, scratch);
-                many.sorted().and_then(|keys| list(keys.iter().copied(), keys.len()))
-            };
+            keys.clear();
+            let found = memory::room(keys, k.min(self.len))
+                .and_then(|()| several::several(index, *q, (k, limit), kept, |key| keys.push(key)))
+                .and_then(|()| list(keys.iter().copied(), keys.len()));
             found.unwrap_or_else(|_| {
                 refused.store(true, Ordering::Relaxed);
                 Vec::new()

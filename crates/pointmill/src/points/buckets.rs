@@ -1,8 +1,8 @@
-//! Points of an item in buckets of neighbours, each within a box, for searches on the CPU.
+//! Points of an item in buckets of neighbours, each within a box, for samples and balls on the CPU.
 
 use super::input::{Values, is_finite};
 use crate::{Result, memory};
-use pointmill_core::points::{by_distance, curve_place, least_squared_distance, squared_distance};
+use pointmill_core::points::{curve_place, least_squared_distance, squared_distance};
 use std::ops::Range;
 
 /// Points of a bucket.
@@ -109,37 +109,22 @@ impl Buckets {
         std::array::from_fn(|j| squared_distance([x[j], y[j], z[j]], p))
     }
 
-    /// Calls `visit` with each point at most as far as `within`, which `visit` gives anew. The bucket
-    /// nearest to the centre comes first. Of a centre that is not finite nothing is near.
-    pub(super) fn search(&self, centre: [f32; 3], mut within: f32, mut visit: impl FnMut(f32, u32) -> f32) {
+    /// Calls `visit` with each point at most as far as `within`. Of a centre that is not finite
+    /// nothing is near.
+    pub(super) fn search(&self, centre: [f32; 3], within: f32, mut visit: impl FnMut(f32, u32)) {
         if !is_finite(centre) {
             return;
         }
-        let mut look = |bucket: usize, within: &mut f32| {
-            if self.away(bucket, centre) <= *within {
+        let groups = (0..self.groups.len()).filter(|&group| self.group_away(group, centre) <= within);
+        for bucket in groups.flat_map(|group| self.of_group(group)) {
+            if self.away(bucket, centre) <= within {
                 let distances = self.distances(bucket, centre);
                 // Most buckets that are looked at have none: all their points at once.
-                if distances.iter().map(|d| u32::from(*d <= *within)).sum::<u32>() == 0 {
-                    return;
+                if distances.iter().map(|d| u32::from(*d <= within)).sum::<u32>() == 0 {
+                    continue;
                 }
-                for (d, row) in distances.into_iter().zip(&self.rows[bucket * BUCKET..]) {
-                    if d <= *within {
-                        *within = visit(d, *row);
-                    }
-                }
-            }
-        };
-        let key = |at: usize, bounds: &Bounds| by_distance(bounds.away(centre), at as u32);
-        let nearest = |first: usize, all: &[Bounds]| {
-            all.iter().enumerate().map(|(at, bounds)| key(first + at, bounds)).min().map(|key| key as u32 as usize)
-        };
-        let Some(group) = nearest(0, &self.groups) else { return };
-        let buckets = self.of_group(group);
-        let first = nearest(buckets.start, &self.buckets[buckets]).unwrap_or_default();
-        look(first, &mut within);
-        for group in 0..self.groups.len() {
-            if self.group_away(group, centre) <= within {
-                self.of_group(group).filter(|&bucket| bucket != first).for_each(|bucket| look(bucket, &mut within));
+                let near = distances.into_iter().zip(&self.rows[bucket * BUCKET..]).filter(|(d, _)| *d <= within);
+                near.for_each(|(d, row)| visit(d, *row));
             }
         }
     }

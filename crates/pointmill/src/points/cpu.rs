@@ -3,9 +3,11 @@
 use super::buckets::{BUCKET, Buckets, GROUP};
 use super::input::{Items, Values, host};
 use super::{BallParams, BallPick, Balls, Fill, FurthestParams, FurthestPoints, Neighbours, Start};
+use crate::icp::{HostIndex, Kept};
 use crate::{Argument, Result, Rows, memory, par};
 use pointmill_core::points::{LANES, by_distance, in_ball, of_distance};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Queries that a thread takes at least.
 const QUERIES_OF_A_THREAD: usize = 64;
@@ -63,7 +65,7 @@ fn further(a: (f32, u32), b: (f32, u32)) -> (f32, u32) {
 }
 
 impl Furthest<'_> {
-    fn run(&mut self, range: std::ops::Range<usize>, start: Start, out: &mut [i32]) -> Result<()> {
+    fn run(&mut self, range: Range<usize>, start: Start, out: &mut [i32]) -> Result<()> {
         self.buckets.fill(&self.values, range)?;
         let [buckets, groups] = self.buckets.counts();
         let can_be = |row: u32| row != u32::MAX && self.features_of(row).iter().all(|f| f.is_finite());
@@ -167,35 +169,28 @@ impl Furthest<'_> {
     }
 }
 
-/// The buckets of each item.
-fn buckets(points: &Items<'_>) -> Result<Vec<Buckets>> {
-    let values = points.host(Argument::Points)?;
-    let one = |item: usize| {
-        let mut buckets = Buckets::default();
-        buckets.fill(&values, points.item(item)).map(|()| buckets)
-    };
-    (0..points.items()).into_par_iter().with_max_len(1).with_min_len(par::grain(1)).map(one).collect()
-}
-
-/// Runs `one` for each query with the buckets of its item, the first row of these and its results.
-fn each<A: Send, B: Send>(
+/// Runs `one` for each query with what `ready` makes of the points of its item, the first row of
+/// these, memory of the thread, and its results.
+fn each<S: Send + Sync, K: Default, A: Send, B: Send>(
     (points, queries, argument): (&Items<'_>, &Items<'_>, Argument),
     (a, b): (&mut [A], &mut [B]),
     widths: [usize; 2],
-    one: impl Fn(&Buckets, u32, [f32; 3], &mut Vec<u64>, (&mut [A], &mut [B])) + Sync,
+    ready: impl Fn(&Values<'_>, Range<usize>) -> Result<S> + Sync,
+    one: impl Fn(&S, u32, [f32; 3], &mut K, (&mut [A], &mut [B])) -> Result<()> + Sync,
 ) -> Result<()> {
-    let (buckets, values) = (buckets(points)?, queries.host(argument)?);
+    let (values_of, values) = (points.host(Argument::Points)?, queries.host(argument)?);
+    let items = (0..points.items()).into_par_iter().with_max_len(1).with_min_len(par::grain(1));
+    let items = items.map(|item| ready(&values_of, points.item(item))).collect::<Result<Vec<S>>>()?;
     let count = queries.rows.len();
     let (a, b) = (&mut a[..count * widths[0]], &mut b[..count * widths[1]]);
     let all = a.par_chunks_exact_mut(widths[0]).zip(b.par_chunks_exact_mut(widths[1])).enumerate();
-    all.with_min_len(par::grain(QUERIES_OF_A_THREAD)).for_each_init(Vec::new, |keys, (i, out)| {
+    all.with_min_len(par::grain(QUERIES_OF_A_THREAD)).try_for_each_init(K::default, |kept, (i, out)| {
         if i % 256 == 0 {
             par::check();
         }
         let item = queries.splits.partition_point(|&split| split as usize <= i) - 1;
-        one(&buckets[item], points.splits[item], values.point(i), keys, out);
-    });
-    Ok(())
+        one(&items[item], points.splits[item], values.point(i), kept, out)
+    })
 }
 
 /// Finds the points of each ball.
@@ -203,7 +198,12 @@ pub(super) fn balls(points: &Items<'_>, centres: &Items<'_>, params: &BallParams
     let (most, [least, beyond]) = (params.most as usize, params.squares());
     let by_row = params.pick == BallPick::First;
     let out = (out.rows.host_values(), out.num_points.host_values());
-    each((points, centres, Argument::Centres), out, [most, 1], |buckets, first, centre, keys, (rows, num_points)| {
+    let ready = |values: &Values<'_>, range| {
+        let mut buckets = Buckets::default();
+        buckets.fill(values, range).map(|()| buckets)
+    };
+    let given = (points, centres, Argument::Centres);
+    each(given, out, [most, 1], ready, |buckets, first, centre, keys: &mut Vec<u64>, (rows, num_points)| {
         keys.clear();
         buckets.search(centre, beyond, |d, row| {
             if in_ball(d, least, beyond) {
@@ -214,7 +214,6 @@ pub(super) fn balls(points: &Items<'_>, centres: &Items<'_>, params: &BallParams
                     keys.truncate(most);
                 }
             }
-            beyond
         });
         keys.sort_unstable();
         keys.truncate(most);
@@ -223,28 +222,23 @@ pub(super) fn balls(points: &Items<'_>, centres: &Items<'_>, params: &BallParams
         let behind = keys.first().filter(|_| params.fill == Fill::First).map_or(-1, row);
         rows.fill(behind);
         rows.iter_mut().zip(keys.iter()).for_each(|(out, key)| *out = row(key));
+        Ok(())
     })
 }
 
 /// Finds the nearest neighbours of each query.
 pub(super) fn nearest(points: &Items<'_>, queries: &Items<'_>, k: usize, out: &mut Neighbours) -> Result<()> {
     let out = (out.rows.host_values(), out.squared_distances.host_values());
-    each((points, queries, Argument::Queries), out, [k, k], |buckets, first, query, keys, (rows, distances)| {
-        keys.clear();
-        buckets.search(query, f32::INFINITY, |d, row| {
-            let key = by_distance(d, row);
-            let at = keys.partition_point(|other| *other < key);
-            if at < k {
-                keys.truncate(k - 1);
-                keys.insert(at, key);
-            }
-            if keys.len() < k { f32::INFINITY } else { of_distance(keys[k - 1]).0 }
-        });
+    let ready =
+        |values: &Values<'_>, range: Range<usize>| HostIndex::new(&memory::collect(range.map(|i| values.point(i)))?);
+    let given = (points, queries, Argument::Queries);
+    each(given, out, [k, k], ready, |index, first, query, kept: &mut Kept, (rows, distances)| {
         rows.fill(-1);
         distances.fill(f32::INFINITY);
-        for ((row, distance), key) in rows.iter_mut().zip(distances).zip(keys.iter()) {
-            let (d, at) = of_distance(*key);
-            (*row, *distance) = ((first + at) as i32, d);
-        }
+        let mut places = rows.iter_mut().zip(distances);
+        index.nearest(query, k, kept, |key| {
+            let (d, at) = of_distance(key);
+            places.next().into_iter().for_each(|(row, distance)| (*row, *distance) = ((first + at) as i32, d));
+        })
     })
 }

@@ -13,19 +13,26 @@ const POINTS: Input = Input::new(
     "[N, C] (x, y, z first)",
     "x, y, z first, in metres; columns behind them are not read. A point that is not finite is never found.",
 );
-const ROW_SPLITS: Input = Input::new(
+const ROW_SPLITS: Input = splits(
     Argument::RowSplits,
-    InputKind::Splits,
-    "[items + 1]",
     "For a batch, where the points of each item start; those of different items never meet.",
-)
-.optional();
+);
 
-/// Declares a worker over points: its struct with the three methods that all have.
+/// Where something of each item starts.
+const fn splits(argument: Argument, words: &'static str) -> Input {
+    Input::new(argument, InputKind::Splits, "[items + 1]", words).optional()
+}
+
+/// Other points.
+const fn others(argument: Argument, words: &'static str) -> Input {
+    Input::new(argument, InputKind::Rows(None, &[Dtype::F32]), "[M, C] (x, y, z first)", words)
+}
+
+/// Declares a worker over points: its struct with the methods that all have, and what doors ask of it.
 macro_rules! workers {
     ($(
         $(#[$meta:meta])*
-        $name:ident($params:ident, $workspace:ident) -> $out:ident;
+        $name:ident($params:ident, $workspace:ident) -> $out:ident, $door:literal: [$($input:expr),+ $(,)?], $run:expr;
     )+) => {$(
         $(#[$meta])*
         #[derive(Debug)]
@@ -54,6 +61,26 @@ macro_rules! workers {
                 $out::empty(&self.stream)
             }
         }
+
+        impl Worker for $name {
+            type Params = $params;
+            type Out = $out;
+            const NAME: &'static str = $door;
+            const INPUTS: &'static [Input] = &[$($input),+];
+
+            fn new(stream: &Stream, params: &$params) -> Result<Self> {
+                Self::new(stream, params)
+            }
+
+            fn output(&self) -> Result<$out> {
+                self.output()
+            }
+
+            fn run(&mut self, inputs: &Inputs<'_>, out: &mut $out) -> Result<()> {
+                let run: fn(&mut Self, &Inputs<'_>, &mut $out) -> Result<()> = $run;
+                run(self, inputs, out)
+            }
+        }
     )+};
 }
 
@@ -72,7 +99,22 @@ workers! {
     /// }
     /// # Ok::<(), pointmill::Error>(())
     /// ```
-    FurthestSampler(FurthestParams, FurthestWorkspace) -> FurthestPoints;
+    FurthestSampler(FurthestParams, FurthestWorkspace) -> FurthestPoints, "furthest_point_sample": [
+        POINTS,
+        Input::new(
+            Argument::Features,
+            InputKind::Rows(None, &[Dtype::F32]),
+            "[N, F]",
+            "Their squared differences are added to the squared distance.",
+        )
+        .optional(),
+        ROW_SPLITS,
+        splits(Argument::SampleSplits, "Where the samples of each item start, in place of `number` for each."),
+    ], |worker, inputs, out| {
+        let splits = [Argument::RowSplits, Argument::SampleSplits].map(|argument| inputs.splits(argument));
+        let features = inputs.rows(Argument::Features).ok();
+        worker.run(inputs.rows(Argument::Points)?, features, splits, out)
+    };
 
     /// Finds the points of balls call after call, and keeps its memory: on a GPU 32 bytes a point.
     ///
@@ -85,7 +127,15 @@ workers! {
     /// assert_eq!(out.read()?.num_points, [2]);
     /// # Ok::<(), pointmill::Error>(())
     /// ```
-    BallQuery(BallParams, NearestWorkspace) -> Balls;
+    BallQuery(BallParams, NearestWorkspace) -> Balls, "ball_query": [
+        POINTS,
+        others(Argument::Centres, "Centres of balls."),
+        ROW_SPLITS,
+        splits(Argument::CentreSplits, "Where the centres of each item start."),
+    ], |worker, inputs, out| {
+        let splits = [Argument::RowSplits, Argument::CentreSplits].map(|argument| inputs.splits(argument));
+        worker.run(inputs.rows(Argument::Points)?, inputs.rows(Argument::Centres)?, splits, out)
+    };
 
     /// Finds nearest neighbours call after call, and keeps its memory: on a GPU 32 bytes a point.
     ///
@@ -98,7 +148,15 @@ workers! {
     /// assert_eq!(out.read()?.rows, [1]);
     /// # Ok::<(), pointmill::Error>(())
     /// ```
-    Knn(KnnParams, NearestWorkspace) -> Neighbours;
+    Knn(KnnParams, NearestWorkspace) -> Neighbours, "knn": [
+        POINTS,
+        others(Argument::Queries, "What is searched for."),
+        ROW_SPLITS,
+        splits(Argument::QuerySplits, "Where the queries of each item start."),
+    ], |worker, inputs, out| {
+        let splits = [Argument::RowSplits, Argument::QuerySplits].map(|argument| inputs.splits(argument));
+        worker.run(inputs.rows(Argument::Points)?, inputs.rows(Argument::Queries)?, splits, out)
+    };
 }
 
 impl FurthestSampler {
@@ -238,74 +296,4 @@ impl Knn {
             },
         )
     }
-}
-
-/// What doors ask of a worker, by its methods of the same names.
-macro_rules! doors {
-    ($($worker:ident($params:ident) -> $out:ident, $name:literal: [$($input:expr),+ $(,)?], $run:expr;)+) => {$(
-        impl Worker for $worker {
-            type Params = $params;
-            type Out = $out;
-            const NAME: &'static str = $name;
-            const INPUTS: &'static [Input] = &[$($input),+];
-
-            fn new(stream: &Stream, params: &$params) -> Result<Self> {
-                Self::new(stream, params)
-            }
-
-            fn output(&self) -> Result<$out> {
-                self.output()
-            }
-
-            fn run(&mut self, inputs: &Inputs<'_>, out: &mut $out) -> Result<()> {
-                let run: fn(&mut Self, &Inputs<'_>, &mut $out) -> Result<()> = $run;
-                run(self, inputs, out)
-            }
-        }
-    )+};
-}
-
-doors! {
-    FurthestSampler(FurthestParams) -> FurthestPoints, "furthest_point_sample": [
-        POINTS,
-        Input::new(
-            Argument::Features,
-            InputKind::Rows(None, &[Dtype::F32]),
-            "[N, F]",
-            "Their squared differences are added to the squared distance.",
-        )
-        .optional(),
-        ROW_SPLITS,
-        Input::new(
-            Argument::SampleSplits,
-            InputKind::Splits,
-            "[items + 1]",
-            "Where the samples of each item start, in place of `number` for each.",
-        )
-        .optional(),
-    ], |worker, inputs, out| {
-        let splits = [Argument::RowSplits, Argument::SampleSplits].map(|argument| inputs.splits(argument));
-        let features = inputs.rows(Argument::Features).ok();
-        worker.run(inputs.rows(Argument::Points)?, features, splits, out)
-    };
-    BallQuery(BallParams) -> Balls, "ball_query": [
-        POINTS,
-        Input::new(Argument::Centres, InputKind::Rows(None, &[Dtype::F32]), "[M, C] (x, y, z first)", "Centres of balls."),
-        ROW_SPLITS,
-        Input::new(Argument::CentreSplits, InputKind::Splits, "[items + 1]", "Where the centres of each item start.")
-            .optional(),
-    ], |worker, inputs, out| {
-        let splits = [Argument::RowSplits, Argument::CentreSplits].map(|argument| inputs.splits(argument));
-        worker.run(inputs.rows(Argument::Points)?, inputs.rows(Argument::Centres)?, splits, out)
-    };
-    Knn(KnnParams) -> Neighbours, "knn": [
-        POINTS,
-        Input::new(Argument::Queries, InputKind::Rows(None, &[Dtype::F32]), "[M, C] (x, y, z first)", "What is searched for."),
-        ROW_SPLITS,
-        Input::new(Argument::QuerySplits, InputKind::Splits, "[items + 1]", "Where the queries of each item start.")
-            .optional(),
-    ], |worker, inputs, out| {
-        let splits = [Argument::RowSplits, Argument::QuerySplits].map(|argument| inputs.splits(argument));
-        worker.run(inputs.rows(Argument::Points)?, inputs.rows(Argument::Queries)?, splits, out)
-    };
 }

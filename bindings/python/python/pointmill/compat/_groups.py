@@ -179,9 +179,7 @@ class QueryAndGroup(nn.Module):
             raise ValueError("normalize_xyz: expected False without max_radius, got True")
         self.max_radius, self.min_radius, self.sample_num = max_radius, min_radius, sample_num
         self.return_grouped_xyz, self.return_unique_cnt = return_grouped_xyz, return_unique_cnt
-        self.return_grouped_idx = return_grouped_idx
-        scale = float(max_radius) if normalize_xyz and max_radius is not None else 1.0
-        self.grouper = _points.Grouper(self._query, use_xyz, scale)
+        self.return_grouped_idx, self.use_xyz, self.normalize_xyz = return_grouped_idx, use_xyz, normalize_xyz
 
     def _query(self, points: Tensor, centres: Tensor) -> Tensor:
         if self.max_radius is None:
@@ -191,7 +189,11 @@ class QueryAndGroup(nn.Module):
     @tensors("points_xyz", "center_xyz")
     def forward(self, points_xyz: Tensor, center_xyz: Tensor, features: Tensor | None = None) -> Any:
         """Group ``[B, N, 3]``, ``[B, M, 3]``, ``[B, C, N]`` to ``[B, 3 + C, M, sample_num]``."""
-        made, near, rows = self.grouper.group(points_xyz, center_xyz, features)
+        rows = self._query(points_xyz, center_xyz)
+        near = _points.grouped(points_xyz.transpose(1, 2).contiguous(), rows) - center_xyz.transpose(1, 2)[..., None]
+        if self.normalize_xyz and self.max_radius is not None:
+            near = near / float(self.max_radius)
+        made = _points.joined(near, None if features is None else _points.grouped(features, rows), self.use_xyz)
         beside = [near] if self.return_grouped_xyz else []
         beside += [_points.unique_counts(rows)] if self.return_unique_cnt else []
         beside += [rows] if self.return_grouped_idx else []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from .. import _points
 from .._gather_ops import gathered
@@ -41,9 +41,28 @@ def rows_of(value: Tensor) -> Tensor:
     return plain(value.detach()).reshape(-1, value.shape[-1]).contiguous()
 
 
-def within(rows: Tensor, starts: Tensor, empty: int = 0) -> Tensor:
-    """Rows that count from the first of their items; `empty` where there is none."""
-    return torch.where(rows >= 0, rows - starts, empty)
+def sizes(points: Tensor, centres: Tensor) -> tuple[int, int, int]:
+    """Items, points and centres of batches ``[B, N, 3]`` and ``[B, M, 3]``."""
+    items, length, _ = batch("xyz", points, 3).shape
+    return items, length, batch("center_xyz", centres, 3).shape[1]
+
+
+def within(rows: Tensor, starts: Tensor) -> Tensor:
+    """Rows that count from the first of their items; 0 where there is none."""
+    return torch.where(rows >= 0, rows - starts, 0)
+
+
+def evenly_within(rows: Tensor, length: int) -> Tensor:
+    """:func:`within` for rows ``[B, ...]`` of items of the same length."""
+    starts = torch.arange(len(rows), device=rows.device, dtype=torch.int32) * length
+    return within(rows, starts.view(-1, *[1] * (rows.dim() - 1)))
+
+
+def starts_of(rows: Tensor, splits: list[int], of: list[int]) -> Tensor:
+    """Where the item of each of these rows ``[M, K]`` starts: int32 ``[M, 1]``."""
+    starts = torch.tensor(splits[:-1], dtype=torch.int32, device=rows.device)
+    lengths = torch.tensor([b - a for a, b in zip(of, of[1:])], device=rows.device)
+    return starts.repeat_interleave(lengths, output_size=len(rows))[:, None]
 
 
 def sample(points: Tensor, number: int, features: Tensor | None = None) -> Tensor:
@@ -55,8 +74,7 @@ def sample(points: Tensor, number: int, features: Tensor | None = None) -> Tenso
         features=None if features is None else rows_of(features),
         row_splits=evenly(items, length),
     ).view(items, number)
-    starts = torch.arange(items, device=rows.device, dtype=torch.int32)[:, None] * length
-    return within(rows, starts)
+    return evenly_within(rows, length)
 
 
 def sample_by_distances(distances: Tensor, number: int) -> Tensor:
@@ -77,7 +95,7 @@ def sample_by_distances(distances: Tensor, number: int) -> Tensor:
 
 def balls(points: Tensor, centres: Tensor, radii: tuple[float, float], most: int) -> Tensor:
     """``[B, N, 3]``, ``[B, M, 3]`` to int32 ``[B, M, most]``; zeros of balls without points."""
-    items, length, queries = batch("xyz", points, 3).shape[0], points.shape[1], batch("center_xyz", centres, 3).shape[1]
+    items, length, queries = sizes(points, centres)
     rows, _ = _points.ball_query(
         rows_of(points),
         rows_of(centres),
@@ -87,8 +105,7 @@ def balls(points: Tensor, centres: Tensor, radii: tuple[float, float], most: int
         row_splits=evenly(items, length),
         centre_splits=evenly(items, queries),
     )
-    rows = rows.view(items, queries, most)
-    return within(rows, torch.arange(items, device=rows.device, dtype=torch.int32)[:, None, None] * length)
+    return evenly_within(rows.view(items, queries, most), length)
 
 
 def stacked_balls(
@@ -99,20 +116,16 @@ def stacked_balls(
     rows, found = _points.ball_query(
         rows_of(points), rows_of(centres), radii[1], most, min_radius=radii[0], row_splits=splits, centre_splits=of
     )
-    starts = torch.tensor(splits[:-1], dtype=torch.int32, device=rows.device)
-    lengths = torch.tensor([b - a for a, b in zip(of, of[1:])], device=rows.device)
-    return within(rows, starts.repeat_interleave(lengths, output_size=len(rows))[:, None]), found == 0
+    return within(rows, starts_of(rows, splits, of)), found == 0
 
 
 def neighbours(points: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """``[B, N, 3]``, ``[B, M, 3]`` to int32 and float32 ``[B, M, k]``: rows, and squared distances."""
-    items, length, count = batch("xyz", points, 3).shape[0], points.shape[1], batch("center_xyz", queries, 3).shape[1]
+    items, length, count = sizes(points, queries)
     rows, squared = _points.knn(
         rows_of(points), rows_of(queries), k, row_splits=evenly(items, length), query_splits=evenly(items, count)
     )
-    rows = rows.view(items, count, k)
-    starts = torch.arange(items, device=rows.device, dtype=torch.int32)[:, None, None] * length
-    return within(rows, starts), squared.view(items, count, k)
+    return evenly_within(rows.view(items, count, k), length), squared.view(items, count, k)
 
 
 def grouped(features: Tensor, rows: Tensor) -> Tensor:
@@ -123,11 +136,12 @@ def grouped(features: Tensor, rows: Tensor) -> Tensor:
 
 def stacked_group(features: Tensor, counts: Tensor, rows: Tensor, of_rows: Tensor) -> Tensor:
     """Features ``[N, C]`` of rows ``[M, K]`` that count from the first of each item, to ``[M, C, K]``."""
-    splits, of = ends(counts), ends(of_rows)
-    starts = torch.tensor(splits[:-1], dtype=torch.int64, device=rows.device)
-    lengths = torch.tensor([b - a for a, b in zip(of, of[1:])], device=rows.device)
-    all_rows = rows.long() + starts.repeat_interleave(lengths, output_size=len(rows))[:, None]
-    return group(features, all_rows).transpose(1, 2).contiguous()
+    return channels_first(features, rows.long() + starts_of(rows, ends(counts), ends(of_rows)))
+
+
+def channels_first(features: Tensor, rows: Tensor) -> Tensor:
+    """Features ``[N, C]`` of rows ``[M, K]`` to ``[M, C, K]``."""
+    return group(features, rows).transpose(1, 2).contiguous()
 
 
 def interpolated(features: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
@@ -135,24 +149,13 @@ def interpolated(features: Tensor, rows: Tensor, weights: Tensor) -> Tensor:
     return gathered(batch("features", features), weights, rows)
 
 
-class Grouper(nn.Module):
-    """What ``QueryAndGroup`` of all packages does: the points of balls less their centres, and their features."""
-
-    def __init__(self, query: Callable[[Tensor, Tensor], Tensor], use_xyz: bool, scale: float = 1.0) -> None:
-        super().__init__()
-        self.query, self.use_xyz, self.scale = query, use_xyz, scale
-
-    def group(self, points: Tensor, centres: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Features ``[B, (3 +) C, M, K]``, points ``[B, 3, M, K]`` and rows ``[B, M, K]``."""
-        rows = self.query(points, centres)
-        near = grouped(points.transpose(1, 2).contiguous(), rows) - centres.transpose(1, 2)[..., None]
-        near = near if self.scale == 1.0 else near / self.scale
-        if features is None:
-            if not self.use_xyz:
-                raise ValueError("features: expected a tensor where use_xyz is False, got None")
-            return near, near, rows
-        of = grouped(features, rows)
-        return (torch.cat([near, of], 1) if self.use_xyz else of), near, rows
+def joined(near: Tensor, features: Tensor | None, use_xyz: bool) -> Tensor:
+    """What ``QueryAndGroup`` of all packages gives of points of balls less their centres, and of their features."""
+    if features is None:
+        if not use_xyz:
+            raise ValueError("features: expected a tensor where use_xyz is False, got None")
+        return near
+    return torch.cat([near, features], 1) if use_xyz else features
 
 
 def unique_counts(rows: Tensor) -> Tensor:

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from .. import _pointmill
 from .. import torch as _torch
-from .._scatter import gather_rows, reduce_lists
-from ._shared import plain
+from .._roipoint_ops import pooled
+from .._scatter import reduce_lists
+from ._shared import plain, samples
 
 
 def pool_voxels(
@@ -63,15 +64,10 @@ def pool_voxels(
     return dense.index_copy(0, rows, reduced).view(len(rois), *sizes, features.shape[1])
 
 
-def pool_points(points: Tensor, features: Tensor, boxes: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The first `count` points of each box, again and again where it has fewer: ``[N, 3]``, ``[N, C]``, ``[M, 7]`` to ``[M, count, 3 + C]`` and whether it has none."""
-    splits, indices = _pointmill.points_in_boxes_crop(plain(points), plain(boxes))
-    found = splits[1:] - splits[:-1]
-    empty = found == 0
-    slots = torch.arange(count, device=points.device) % found.clamp(min=1)[:, None]
-    # Boxes without points look at the end, where a row of zeros is.
-    places = torch.where(empty[:, None], len(indices), splits[:-1, None] + slots)
-    chosen = torch.cat([indices.long(), indices.new_full((1,), len(points), dtype=torch.int64)])[places]
-    rows = torch.cat([points.detach().to(features.dtype), features], 1)
-    rows = torch.cat([rows, rows.new_zeros((1, rows.shape[1]))])
-    return gather_rows(rows, chosen.flatten()).view(*chosen.shape, rows.shape[1]), empty.int()
+def pool_points(tensors: tuple[Tensor, Tensor, Tensor], count: int, **more: Any) -> tuple[Tensor, Tensor]:
+    """Points, features and boxes of a batch, as ``RoIPointPool3d`` of the peers takes them: ``[B, N, 3]``, ``[B, N, C]``, ``[B, M, 7]``."""
+    points, features, boxes = tensors
+    samples(points, boxes, "boxes3d")
+    names = ("points", "point_features", "boxes3d", "num_sampled_points")
+    made, empty = pooled(names, (points.detach(), features, boxes.detach()), count, **more)
+    return made, empty.int()

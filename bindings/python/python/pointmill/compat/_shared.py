@@ -80,11 +80,11 @@ def xyz(points: Tensor) -> Tensor:
     return plain(points[..., :3])
 
 
-def samples(points: Tensor, boxes: Tensor) -> None:
+def samples(points: Tensor, boxes: Tensor, name: str = "boxes") -> None:
     """Refuses what is not ``[B, M, 3]`` and ``[B, T, 7]``."""
     if points.dim() != 3 or points.shape[2] != 3:
         raise ValueError(f"points: expected an array of shape [B, M, 3], got shape {list(points.shape)}")
     if boxes.dim() != 3 or boxes.shape[2] != 7:
-        raise ValueError(f"boxes: expected an array of shape [B, T, 7], got shape {list(boxes.shape)}")
+        raise ValueError(f"{name}: expected an array of shape [B, T, 7], got shape {list(boxes.shape)}")
     if points.shape[0] != boxes.shape[0]:
-        raise ValueError(f"boxes: expected {points.shape[0]} samples, as points, got {boxes.shape[0]}")
+        raise ValueError(f"{name}: expected {points.shape[0]} samples, as points, got {boxes.shape[0]}")

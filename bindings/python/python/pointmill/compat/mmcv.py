@@ -259,16 +259,7 @@ class RoIPointPool3d(nn.Module):
     @tensors("points", "point_features", "boxes3d")
     def forward(self, points: Tensor, point_features: Tensor, boxes3d: Tensor) -> tuple[Tensor, Tensor]:
         """Pool ``[B, N, 3]``, ``[B, N, C]``, ``[B, M, 7]`` (cz of the bottom face) to ``[B, M, S, 3 + C]``, x, y, z first and zeros for boxes without points, and int32 ``[B, M]``, 1 for those."""
-        samples(points, boxes3d)
-        if point_features.dim() != 3 or point_features.shape[:2] != points.shape[:2]:
-            wanted, got = f"[{points.shape[0]}, {points.shape[1]}, C]", list(point_features.shape)
-            raise ValueError(f"point_features: expected an array of shape {wanted}, got shape {got}")
-        each = [pool_points(*sample, self.num_sampled_points) for sample in zip(points, point_features, boxes3d)]
-        if not each:
-            shape = (0, boxes3d.shape[1], self.num_sampled_points, 3 + point_features.shape[2])
-            return point_features.new_empty(shape), point_features.new_empty(shape[:2], dtype=torch.int32)
-        pooled, empty = zip(*each)
-        return torch.stack(pooled), torch.stack(empty)
+        return pool_points((points, point_features, boxes3d), self.num_sampled_points, origin="bottom")
 
 
 @tensors("points", "boxes")

@@ -27,7 +27,7 @@ from . import _placeholders, mmcv, pointnet2_batch, pointnet2_stack
 from ._boxes import iou, keep, replace
 from ._kitti import d3_box_overlap, eval_class, rotate_iou_gpu_eval
 from ._kitti_reports import do_eval, get_official_eval_result
-from ._pooling import pool_voxels
+from ._pooling import pool_points, pool_voxels
 from ._shared import inside, plain, samples, tensors, xyz
 
 __all__ = [
@@ -166,14 +166,13 @@ class RoIPointPool3d(nn.Module):
 
     def __init__(self, num_sampled_points: int = 512, pool_extra_width: float | Sequence[float] = 1.0) -> None:
         super().__init__()
-        self.pool, self.pool_extra_width = mmcv.RoIPointPool3d(num_sampled_points), pool_extra_width
+        self.num_sampled_points = mmcv.RoIPointPool3d(num_sampled_points).num_sampled_points
+        self.pool_extra_width = pool_extra_width
 
     @tensors("points", "point_features", "boxes3d")
     def forward(self, points: Tensor, point_features: Tensor, boxes3d: Tensor) -> tuple[Tensor, Tensor]:
         """Pool ``[B, N, 3]``, ``[B, N, C]``, ``[B, M, 7]`` (cz of the centre) to ``[B, M, S, 3 + C]``, x, y, z first and zeros for boxes without points, and int32 ``[B, M]``, 1 for those."""
-        sizes = boxes3d[..., 3:6] + boxes3d.new_tensor(self.pool_extra_width)
-        bottom = boxes3d[..., 2:3] - sizes[..., 2:] / 2
-        return self.pool(points, point_features, torch.cat([boxes3d[..., :2], bottom, sizes, boxes3d[..., 6:]], -1))
+        return pool_points((points, point_features, boxes3d), self.num_sampled_points, width=self.pool_extra_width)
 
 
 class VoxelGeneratorWrapper:

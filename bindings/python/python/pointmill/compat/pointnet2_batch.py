@@ -5,9 +5,9 @@ Rows and samples are those of its kernels, of equal distances the lower row; dis
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from . import _points
+from . import _groups, _points
 from ._groups import (
     GroupAll,
     furthest_point_sample,
@@ -58,7 +58,7 @@ def ball_query_dilated(max_radius: float, min_radius: float, nsample: int, xyz: 
     return _points.balls(xyz, new_xyz, (float(min_radius), float(max_radius)), nsample)
 
 
-class QueryAndGroup(nn.Module):
+class QueryAndGroup(_groups.QueryAndGroup):
     """The points of balls less their centres, and their features.
 
     Examples
@@ -70,25 +70,16 @@ class QueryAndGroup(nn.Module):
     """
 
     def __init__(self, radius: float, nsample: int, use_xyz: bool = True) -> None:
-        super().__init__()
-        self.grouper = _points.Grouper(lambda xyz, centres: ball_query(radius, nsample, xyz, centres), use_xyz)
+        super().__init__(radius, nsample, use_xyz=use_xyz)
 
     def forward(self, xyz: Tensor, new_xyz: Tensor, features: Tensor | None = None) -> Tensor:
         """Group ``[B, N, 3]``, ``[B, M, 3]``, ``[B, C, N]`` to ``[B, 3 + C, M, nsample]``."""
-        return self.grouper.group(xyz, new_xyz, features)[0]
+        return super().forward(xyz, new_xyz, features)
 
 
-class QueryAndGroupDilated(nn.Module):
+class QueryAndGroupDilated(QueryAndGroup):
     """:class:`QueryAndGroup` by :func:`ball_query_dilated`."""
 
     def __init__(self, radius_in: float, radius_out: float, nsample: int, use_xyz: bool = True) -> None:
-        super().__init__()
-
-        def query(xyz: Tensor, centres: Tensor) -> Tensor:
-            return ball_query_dilated(radius_out, radius_in, nsample, xyz, centres)
-
-        self.grouper = _points.Grouper(query, use_xyz)
-
-    def forward(self, xyz: Tensor, new_xyz: Tensor, features: Tensor | None = None) -> Tensor:
-        """Group ``[B, N, 3]``, ``[B, M, 3]``, ``[B, C, N]`` to ``[B, 3 + C, M, nsample]``."""
-        return self.grouper.group(xyz, new_xyz, features)[0]
+        super().__init__(radius_out, nsample, use_xyz)
+        self.min_radius = radius_in

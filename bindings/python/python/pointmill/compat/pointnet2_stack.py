@@ -129,13 +129,10 @@ class QueryAndGroup(nn.Module):
         rows, empty = ball_query(self.radius, self.nsample, xyz, *counts)
         near = grouping_operation(xyz, xyz_batch_cnt, rows, new_xyz_batch_cnt) - new_xyz[..., None]
         near = torch.where(empty[:, None, None], 0.0, near)
-        if features is None:
-            if not self.use_xyz:
-                raise ValueError("features: expected a tensor where use_xyz is False, got None")
-            return near, rows
-        of = grouping_operation(features, xyz_batch_cnt, rows, new_xyz_batch_cnt)
-        of = torch.where(empty[:, None, None], 0.0, of)
-        return (torch.cat([near, of], 1) if self.use_xyz else of), rows
+        if features is not None:
+            features = grouping_operation(features, xyz_batch_cnt, rows, new_xyz_batch_cnt)
+            features = torch.where(empty[:, None, None], 0.0, features)
+        return _points.joined(near, features, self.use_xyz), rows
 
 
 @tensors("xyz", "new_xyz", "new_coords", "point_indices")
@@ -224,4 +221,4 @@ class VoxelQueryAndGrouping(nn.Module):
         """Group to features ``[M, C, nsample]``, points ``[M, 3, nsample]``, and whether a centre has none."""
         query = (self.max_range, self.radius, self.nsample, xyz, new_xyz, new_coords, voxel2point_indices)
         rows, empty = voxel_query(*query)
-        return group(features, rows).transpose(1, 2).contiguous(), group(xyz, rows).transpose(1, 2).contiguous(), empty
+        return _points.channels_first(features, rows), _points.channels_first(xyz, rows), empty

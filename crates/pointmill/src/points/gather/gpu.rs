@@ -69,12 +69,8 @@ impl GatherWorker {
         out: &mut Buffer<T>,
         ok: &mut Buffer<i32>,
     ) -> Result<()> {
-        let arrays = [
-            (Argument::Features, features.len(), of.features()),
-            (Argument::Index, index.len(), of.places()),
-            (Argument::Out, out.len(), of.sums()),
-        ];
-        of.check(weights.map(Buffer::len), &arrays)?;
+        let arrays = [(Argument::Features, features.len(), of.features()), (Argument::Out, out.len(), of.sums())];
+        of.check(weights.map(Buffer::len), index.len(), arrays)?;
         ok.fill_words(1, 1)?;
         if of.sums() == 0 {
             return Ok(());
@@ -101,12 +97,8 @@ impl GatherWorker {
         of: Gather,
         out: &mut Buffer<T>,
     ) -> Result<()> {
-        let arrays = [
-            (Argument::GradFeatures, grad.len(), of.sums()),
-            (Argument::Index, index.len(), of.places()),
-            (Argument::Out, out.len(), of.features()),
-        ];
-        of.check(weights.map(Buffer::len), &arrays)?;
+        let arrays = [(Argument::GradFeatures, grad.len(), of.sums()), (Argument::Out, out.len(), of.features())];
+        of.check(weights.map(Buffer::len), index.len(), arrays)?;
         if of.features() == 0 {
             return Ok(());
         }
@@ -152,12 +144,9 @@ impl GatherWorker {
         of: Gather,
         out: &mut Buffer<T::Wide>,
     ) -> Result<()> {
-        let arrays = [
-            (Argument::GradFeatures, grad.len(), of.sums()),
-            (Argument::Features, features.len(), of.features()),
-            (Argument::Index, index.len(), of.places()),
-        ];
-        of.check(Some(out.len()), &arrays)?;
+        let arrays =
+            [(Argument::GradFeatures, grad.len(), of.sums()), (Argument::Features, features.len(), of.features())];
+        of.check(Some(out.len()), index.len(), arrays)?;
         if of.places() == 0 {
             return Ok(());
         }

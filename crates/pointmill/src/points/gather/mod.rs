@@ -82,8 +82,9 @@ impl Gather {
         self.items.saturating_mul(self.count).saturating_mul(self.k)
     }
 
-    /// Refuses more than kernels can count, and arrays of other sizes.
-    fn check(&self, weights: Option<usize>, arrays: &[(Argument, usize, usize)]) -> Result<()> {
+    /// Refuses more than kernels can count, and arrays of other sizes, of each of which there are the
+    /// one it has and the one it is to have.
+    fn check(&self, weights: Option<usize>, index: usize, arrays: [(Argument, usize, usize); 2]) -> Result<()> {
         let most = sort::MAX_LEN as usize;
         ensure(self.places() <= most, Argument::Index, format_args!("at most {most} rows"), self.places())?;
         ensure(self.k > 0 || self.count == 0, Argument::Index, "a neighbour of each sum at least", 0)?;
@@ -92,8 +93,9 @@ impl Gather {
         ensure(lines < i32::MAX as usize, Argument::Features, "fewer than 2^31 - 1 rows", lines)?;
         let values = self.features().max(self.sums());
         ensure(values.div_ceil(BLOCK as usize) < 1 << 31, Argument::Features, "fewer than 2^39 values", values)?;
-        let weights = weights.map(|len| (Argument::Weights, len, self.places()));
-        for &(argument, got, wanted) in arrays.iter().chain(&weights) {
+        let of_places = [(Argument::Index, Some(index)), (Argument::Weights, weights)];
+        let of_places = of_places.into_iter().filter_map(|(argument, len)| Some((argument, len?, self.places())));
+        for (argument, got, wanted) in arrays.into_iter().chain(of_places) {
             ensure(got == wanted, argument, format_args!("{wanted} values"), got)?;
         }
         Ok(())
@@ -149,12 +151,8 @@ pub fn gather<T: Gathered, I: RowNumber>(
     of: Gather,
     out: &mut [T],
 ) -> Result<()> {
-    let arrays = [
-        (Argument::Features, features.len(), of.features()),
-        (Argument::Index, index.len(), of.places()),
-        (Argument::Out, out.len(), of.sums()),
-    ];
-    of.check(weights.map(<[_]>::len), &arrays)?;
+    let arrays = [(Argument::Features, features.len(), of.features()), (Argument::Out, out.len(), of.sums())];
+    of.check(weights.map(<[_]>::len), index.len(), arrays)?;
     check(index, Some(of.rows))?;
     let row = |place: usize| usize::try_from(index[place].into()).ok();
     of.fill(out, of.count, of.sums().saturating_mul(of.k), |[item, channel, m]| {
@@ -180,12 +178,8 @@ pub fn gather_gradient<T: Gathered, I: RowNumber>(
     of: Gather,
     out: &mut [T],
 ) -> Result<()> {
-    let arrays = [
-        (Argument::GradFeatures, grad.len(), of.sums()),
-        (Argument::Index, index.len(), of.places()),
-        (Argument::Out, out.len(), of.features()),
-    ];
-    of.check(weights.map(<[_]>::len), &arrays)?;
+    let arrays = [(Argument::GradFeatures, grad.len(), of.sums()), (Argument::Out, out.len(), of.features())];
+    of.check(weights.map(<[_]>::len), index.len(), arrays)?;
     check(index, Some(of.rows))?;
     let of_item = of.count * of.k;
     let keys = index.iter().enumerate().map(|(place, &row)| match row.into() {
@@ -215,12 +209,8 @@ pub fn weights_gradient<T: Gathered, I: RowNumber>(
     of: Gather,
     out: &mut [T::Wide],
 ) -> Result<()> {
-    let arrays = [
-        (Argument::GradFeatures, grad.len(), of.sums()),
-        (Argument::Features, features.len(), of.features()),
-        (Argument::Index, index.len(), of.places()),
-    ];
-    of.check(Some(out.len()), &arrays)?;
+    let arrays = [(Argument::GradFeatures, grad.len(), of.sums()), (Argument::Features, features.len(), of.features())];
+    of.check(Some(out.len()), index.len(), arrays)?;
     check(index, Some(of.rows))?;
     blocks(out, &mut [], 1, of.places().saturating_mul(of.channels), |first, out, _| {
         for (place, out) in (first..).zip(out) {

@@ -2,7 +2,7 @@
 
 use crate::points::{
     BallParams, BallPick, BallQuery, Fill, FurthestParams, FurthestSampler, Knn, KnnParams, Start,
-    furthest_point_sample,
+    furthest_point_sample, knn,
 };
 use crate::testing::{Random, devices};
 use crate::{Device, Rows};
@@ -181,5 +181,17 @@ fn distances_may_be_infinite() {
     for (name, device) in devices() {
         let got = furthest_point_sample(&points, &params, &device).unwrap().read().unwrap().rows;
         assert_eq!(got, want, "{name}");
+    }
+    // More than a leaf of a tree, and an item that has fewer than are asked for.
+    let points: Vec<Point> = (0..27).map(|i| points[i % 3]).collect();
+    for k in [5, 20, 32, 40] {
+        let mut want: Vec<(f32, i32)> = (0..27).map(|i| (squared_distance(points[i], points[0]), i as i32)).collect();
+        want.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        want.resize(k as usize, (f32::INFINITY, -1));
+        for (name, device) in devices() {
+            let near = knn(&points[..], &points[..1], &KnnParams { k }, &device).unwrap().read().unwrap();
+            assert_eq!(near.rows, want.iter().map(|(_, row)| *row).collect::<Vec<_>>(), "{k} on {name}");
+            assert!(near.squared_distances.iter().eq(want.iter().map(|(d, _)| d)), "{k} on {name}");
+        }
     }
 }
