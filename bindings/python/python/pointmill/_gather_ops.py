@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from . import _pointmill
-from ._traces import _each, _eager, _is_batched, _recorded
+from ._traces import _each, _eager, _Function, _is_batched, _recorded
 
 _OTHERS = {"sums": ("features", "weights"), "features": ("sums", "weights"), "weights": ("sums", "features")}
 _call: Any = _pointmill.gather
@@ -72,7 +72,7 @@ if hasattr(_gather_op, "register_vmap"):  # from torch 2.5 on; before, vmap does
     _gather_op.register_vmap(lambda info, in_dims, *inputs: _each(info, in_dims, _gather_op, inputs))
 
 
-class _Gather(torch.autograd.Function):
+class _Gather(_Function):
     """The same where no graph is made: in eager mode, and as torch.func takes it."""
 
     @staticmethod
@@ -116,4 +116,4 @@ def gathered(features: Tensor, weights: Tensor | None, rows: Tensor, last: bool 
         return _now(*inputs)
     if not eager and _recorded():
         return _gather_op(*inputs)
-    return _Gather.apply(*inputs)
+    return (_Gather.now if eager else _Gather.apply)(*inputs)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from . import _pointmill
-from ._traces import _each, _eager, _is_batched, _recorded
+from ._traces import _each, _eager, _Function, _is_batched, _recorded
 
 # Reductions whose result is one of the values.
 PICKS = ("min", "max")
@@ -120,7 +120,7 @@ def _derivative(values, index, aux, rows, reduce, length):
     return torch.where(aux >= 0, values.gather(0, aux.clamp(min=0)), 0)
 
 
-class _Scatter(torch.autograd.Function):
+class _Scatter(_Function):
     """The reduction with its derivatives where no graph is made: in eager mode, and as torch.func takes it."""
 
     @staticmethod
@@ -150,7 +150,7 @@ class _Scatter(torch.autograd.Function):
         return _samples(info, in_dims, _Scatter.apply, inputs)
 
 
-class _Gradient(torch.autograd.Function):
+class _Gradient(_Function):
     """The gradient, with derivatives of its own."""
 
     @staticmethod
@@ -190,7 +190,7 @@ def reduce_by(values, index, rows, reduce, length=None, names=_NAMES, wanted=Tru
         return reduced_now(values, index, rows, reduce, length, names, wanted)
     if not eager and _recorded():
         return _scatter_op(values, index, rows, reduce, length)
-    return _Scatter.apply(values, index, rows, reduce, length, names)
+    return (_Scatter.now if eager else _Scatter.apply)(values, index, rows, reduce, length, names)
 
 
 def spread_by(grad, index, aux, reduce, length=None):
@@ -199,4 +199,4 @@ def spread_by(grad, index, aux, reduce, length=None):
         return spread_now(grad, index, aux, reduce, length)
     if not eager and _recorded():
         return _gradient_op(grad, index, aux, reduce, length)
-    return _Gradient.apply(grad, index, aux, reduce, length)
+    return (_Gradient.now if eager else _Gradient.apply)(grad, index, aux, reduce, length)
