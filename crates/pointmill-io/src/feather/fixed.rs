@@ -132,9 +132,7 @@ fn check(window: &Window<'_, '_>, columns: &[Column], expected: &[(&str, Dtype)]
         match column.kind {
             Kind::Numbers(found) if found == *dtype => {}
             Kind::Numbers(found) => bail!(window, DtypeMismatch, "column `{name}`", dtype, found),
-            Kind::Text { .. } | Kind::Other(_) => {
-                bail!(window, DtypeMismatch, "column `{name}`", dtype, "another type")
-            }
+            _ => bail!(window, DtypeMismatch, "column `{name}`", dtype, "another type"),
         }
     }
     if columns.len() != expected.len() {

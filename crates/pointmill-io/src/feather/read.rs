@@ -9,6 +9,7 @@ use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::limits::Bounds;
 use crate::window::Window;
+use std::sync::Arc;
 
 /// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of
 /// some kilobytes for 1024 columns.
@@ -33,7 +34,7 @@ pub(super) fn read<'w, 's>(
     let length = window.left();
     let is_file = start(window)?;
     let mut unpacked = 0u64;
-    let (mut head, mut columns, mut blocks) = (vec![], vec![], vec![]);
+    let (mut head, mut columns, mut blocks, mut words) = (vec![], vec![], vec![], vec![]);
     let (mut batches, mut held) = (vec![], 0);
     let mut begin = Some(begin);
     loop {
@@ -54,6 +55,7 @@ pub(super) fn read<'w, 's>(
             let found = format!("{} bytes", window.left().unwrap_or_default().max(body.len() as u64));
             bail!(window, Truncated, "{field}: body", wanted, found);
         }
+        let block = [at as i64, (here - at) as i64, parsed.body];
         match (parsed.kind, blocks.is_empty() && columns.is_empty()) {
             (SCHEMA, true) => {
                 let (read, metadata) = schema::read(window, &parsed.header)?;
@@ -63,7 +65,7 @@ pub(super) fn read<'w, 's>(
             }
             (BATCH, false) => {
                 let i = blocks.len();
-                blocks.push([at as i64, (here - at) as i64, parsed.body]);
+                blocks.push(block);
                 held += body.len();
                 let batch = Batch::new(window, &columns, &parsed.header, body, i)?;
                 if batch.is_packed() {
@@ -78,8 +80,14 @@ pub(super) fn read<'w, 's>(
                     held = 0;
                 }
             }
-            (DICTIONARY, _) => {
-                bail!(window, UnsupportedFormat, field, "a table without dictionaries", "a dictionary");
+            (DICTIONARY, false) => {
+                words.push(block);
+                // The batches so far have the words so far.
+                if !batches.is_empty() {
+                    take(window, &columns, &std::mem::take(&mut batches))?;
+                    held = 0;
+                }
+                add_words(window, &mut columns, &parsed.header, (body, words.len() - 1), &field)?;
             }
             (kind, first) => {
                 let wanted = if first { "a schema" } else { "a batch" };
@@ -94,9 +102,34 @@ pub(super) fn read<'w, 's>(
         take(window, &columns, &batches)?;
     }
     if is_file {
-        footer(window, &blocks)?;
+        footer(window, &blocks, &words)?;
     }
     window.rest()
+}
+
+/// Gives the columns whose dictionary this is its words, in the place of those before or behind them.
+fn add_words(
+    window: &Window<'_, '_>,
+    columns: &mut [Column],
+    header: &Flat<'_>,
+    (body, i): (Vec<u8>, usize),
+    field: &str,
+) -> Result<(), IoError> {
+    let broken = |e: Broken| e.error(window, field);
+    let id = header.i64(0).map_err(broken)?;
+    let data = header.table(1).and_then(|data| data.ok_or(Broken)).map_err(broken)?;
+    let is_more = header.u8(2).map_err(broken)? != 0;
+    let mut of_id = columns.iter_mut().filter_map(|column| column.dictionary.as_mut()).filter(|of| of.id == id);
+    let Some(first) = of_id.next() else { return Ok(()) };
+    let batch = Arc::new(Batch::new(window, &*first.values, &data, body, i)?);
+    for of in std::iter::once(first).chain(of_id) {
+        if !is_more {
+            of.batches.clear();
+            of.replaced += 1;
+        }
+        of.batches.push(Arc::clone(&batch));
+    }
+    Ok(())
 }
 
 /// Looks at how the bytes start; whether they are a file, whose magic is passed over, or a stream.
@@ -170,10 +203,10 @@ impl<'b> Message<'b> {
 }
 
 /// Compares the footer of a file, which ends it, with the batches that were read.
-fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]]) -> Result<(), IoError> {
+fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]], words: &[[i64; 3]]) -> Result<(), IoError> {
     let mut bytes = vec![];
     let tail = 4 + FILE.len();
-    let most = MAX_MESSAGE + 24 * blocks.len() as u64;
+    let most = MAX_MESSAGE + 24 * (blocks.len() + words.len()) as u64;
     let got = window.read_into(&mut bytes, most)?;
     if got == most {
         bail!(window, LimitExceeded, "footer", "less than {most} bytes", "more");
@@ -185,18 +218,16 @@ fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]]) -> Result<(), IoErro
     if usize::try_from(told).ok() != Some(length) {
         bail!(window, SizeMismatch, "footer", "{length} bytes", told);
     }
-    let listed = Flat::root(&bytes[..length]).and_then(|footer| {
-        let dictionaries = footer.structs::<3>(2)?.len();
-        Ok((dictionaries, footer.structs::<3>(3)?))
-    });
-    let Ok((dictionaries, mut listed)) = listed else {
+    let listed = Flat::root(&bytes[..length]).and_then(|footer| Ok([footer.structs::<3>(2)?, footer.structs::<3>(3)?]));
+    let Ok(mut listed) = listed else {
         bail!(window, BadHeader, "footer", "a valid table", "broken offsets");
     };
     // The second number has 32 bits and padding.
-    listed.iter_mut().for_each(|block| block[1] = i64::from(block[1] as i32));
-    if dictionaries > 0 || listed != blocks {
+    listed.iter_mut().flatten().for_each(|block| block[1] = i64::from(block[1] as i32));
+    if listed != [words, blocks] {
         let wanted = format!("the {} batches before it, in their order", blocks.len());
-        bail!(window, SizeMismatch, "footer", wanted, ("{} batches, {dictionaries} dictionaries", listed.len()));
+        let [words, blocks] = listed.map(|of| of.len());
+        bail!(window, SizeMismatch, "footer", wanted, "{blocks} batches, {words} dictionaries");
     }
     Ok(())
 }

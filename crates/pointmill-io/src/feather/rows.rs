@@ -36,7 +36,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 fn entries(window: &Window<'_, '_>, bounds: &Bounds, columns: &[Column]) -> Result<Columns, IoError> {
     let numbers = columns.iter().enumerate().filter_map(|(token, column)| match column.kind {
         Kind::Numbers(dtype) => Some(Entry::new(&*column.name, dtype, token, 0)),
-        Kind::Text { .. } | Kind::Other(_) => None,
+        Kind::Text(_) | Kind::Categories(_) | Kind::Other => None,
     });
     Columns::new(window, bounds, numbers.collect(), 0)
 }
