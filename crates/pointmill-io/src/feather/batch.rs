@@ -78,7 +78,7 @@ impl Batch {
         // Before memory is taken for as many.
         let most = body.len() as u64 * codec.map_or(1, Codec::growth);
         let width = |column: &Column| match column.kind {
-            Kind::Numbers(dtype) | Kind::Categories(dtype) => dtype.bytes(),
+            Kind::Numbers(dtype) | Kind::Categories { dtype, .. } => dtype.bytes(),
             Kind::Text(Layout::Views) => VIEW,
             Kind::Text(_) | Kind::Other => 0,
         };

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::read::{expect_points, read};
 use super::schema::{Column, Kind};
-use super::texts::{Words, each_text};
+use super::texts::{Dictionaries, Words, each_text};
 use crate::bytes::{f64_at, u32_at, u64_at};
 use crate::error::IoError;
 use crate::fault::bail;
@@ -75,7 +75,7 @@ pub(crate) fn read_named(
 ) -> Result<Named, IoError> {
     let mut named = Named { rows: 0, columns: wanted.iter().map(|_| Values::default()).collect() };
     let mut memory = vec![];
-    let rest = read(window, bounds, expect_points, |window, columns, batches| {
+    let rest = read(window, bounds, expect_points, |window, columns, batches, dictionaries| {
         let places = wanted.iter().map(|wanted| find(window, columns, wanted)).collect::<Result<Vec<_>, _>>()?;
         for batch in batches {
             bounds.check_points(window.source(), (named.rows + batch.rows) as u64)?;
@@ -86,7 +86,7 @@ pub(crate) fn read_named(
                     bail!(window, BadValue, ("column `{}`", columns[at].name), "a value in each row", "nulls");
                 }
                 match wanted.what {
-                    What::Text => values.push_texts(window, batch, columns, at, &mut memory)?,
+                    What::Text => values.push_texts(window, batch, columns, at, dictionaries)?,
                     _ => values.push_numbers(window, batch, columns, at, &mut memory)?,
                 }
             }
@@ -116,7 +116,7 @@ fn find(window: &Window<'_, '_>, columns: &[Column], wanted: &Wanted<'_>) -> Res
     let expected = match (wanted.what, columns[at].kind) {
         (What::Numbers, Kind::Numbers(Dtype::F32 | Dtype::F64 | Dtype::I64))
         | (What::Whole, Kind::Numbers(Dtype::I64))
-        | (What::Text, Kind::Text(_) | Kind::Categories(_)) => return Ok(Some(at)),
+        | (What::Text, Kind::Text(_) | Kind::Categories { .. }) => return Ok(Some(at)),
         (What::Numbers, _) => "numbers of f32, f64 or i64",
         (What::Whole, _) => "numbers of i64",
         (What::Text, _) => "texts, or categories of texts",
@@ -156,21 +156,24 @@ impl Values {
         batch: &Batch,
         columns: &[Column],
         at: usize,
-        memory: &mut Vec<u8>,
+        dictionaries: &Dictionaries,
     ) -> Result<(), IoError> {
         let column = &columns[at];
         window.source().reserve(&mut self.texts, batch.rows)?;
-        let (Kind::Categories(dtype), Some(dictionary)) = (column.kind, &column.dictionary) else {
+        let Kind::Categories { dtype, id, .. } = column.kind else {
             let Self { texts, words, .. } = self;
             return each_text(window, batch, columns, at, |text| {
                 texts.push(words.index(window, text)?);
                 Ok(())
             });
         };
-        self.words.read(window, dictionary)?;
+        if let Some(dictionary) = dictionaries.get(&id) {
+            self.words.read(window, dictionary)?;
+        }
+        let mut memory = vec![];
         let found = batch.find_part(window, at, 1, batch.rows * dtype.bytes(), &column.name)?;
-        found.unpack(memory)?;
-        let bytes = found.bytes(memory);
+        found.unpack(&mut memory)?;
+        let bytes = found.bytes(&memory);
         for i in 0..batch.rows {
             let number = whole_at(bytes, dtype, i);
             let index = usize::try_from(number).ok().and_then(|number| self.words.of_dictionary.get(number));

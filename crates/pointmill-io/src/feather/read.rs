@@ -4,12 +4,12 @@
 use super::batch::Batch;
 use super::flat::{Broken, Table as Flat};
 use super::schema::{self, Column, Metadata};
+use super::texts::{Dictionaries, Dictionary};
 use super::{FEATHER_1, FILE, STREAM};
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::limits::Bounds;
 use crate::window::Window;
-use std::sync::Arc;
 
 /// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of
 /// some kilobytes for 1024 columns.
@@ -29,13 +29,13 @@ pub(super) fn read<'w, 's>(
     window: &mut Window<'w, 's>,
     bounds: &Bounds,
     begin: impl FnOnce(&Window<'w, 's>, &Metadata<'_>) -> Result<(), IoError>,
-    mut take: impl FnMut(&Window<'w, 's>, &[Column], &[Batch]) -> Result<(), IoError>,
+    mut take: impl FnMut(&Window<'w, 's>, &[Column], &[Batch], &Dictionaries) -> Result<(), IoError>,
 ) -> Result<u64, IoError> {
     let length = window.left();
     let is_file = start(window)?;
     let mut unpacked = 0u64;
     let (mut head, mut columns, mut blocks, mut words) = (vec![], vec![], vec![], vec![]);
-    let (mut batches, mut held) = (vec![], 0);
+    let (mut batches, mut held, mut dictionaries) = (vec![], 0, Dictionaries::new());
     let mut begin = Some(begin);
     loop {
         let at = window.position();
@@ -61,7 +61,8 @@ pub(super) fn read<'w, 's>(
                 let (read, metadata) = schema::read(window, &parsed.header)?;
                 begin.take().map_or(Ok(()), |begin| begin(window, &metadata))?;
                 columns = read;
-                take(window, &columns, &[])?;
+                dictionaries = Dictionary::of(&columns);
+                take(window, &columns, &[], &dictionaries)?;
             }
             (BATCH, false) => {
                 let i = blocks.len();
@@ -76,7 +77,7 @@ pub(super) fn read<'w, 's>(
                 }
                 batches.push(batch);
                 if held >= TOGETHER {
-                    take(window, &columns, &std::mem::take(&mut batches))?;
+                    take(window, &columns, &std::mem::take(&mut batches), &dictionaries)?;
                     held = 0;
                 }
             }
@@ -84,10 +85,10 @@ pub(super) fn read<'w, 's>(
                 words.push(block);
                 // The batches so far have the words so far.
                 if !batches.is_empty() {
-                    take(window, &columns, &std::mem::take(&mut batches))?;
+                    take(window, &columns, &std::mem::take(&mut batches), &dictionaries)?;
                     held = 0;
                 }
-                add_words(window, &mut columns, &parsed.header, (body, words.len() - 1), &field)?;
+                add_words(window, &mut dictionaries, &parsed.header, (body, words.len() - 1), &field)?;
             }
             (kind, first) => {
                 let wanted = if first { "a schema" } else { "a batch" };
@@ -99,7 +100,7 @@ pub(super) fn read<'w, 's>(
         bail!(window, MissingField, "schema", "columns", "none");
     }
     if !batches.is_empty() {
-        take(window, &columns, &batches)?;
+        take(window, &columns, &batches, &dictionaries)?;
     }
     if is_file {
         footer(window, &blocks, &words)?;
@@ -107,29 +108,19 @@ pub(super) fn read<'w, 's>(
     window.rest()
 }
 
-/// Gives the columns whose dictionary this is its words, in the place of those before or behind them.
+/// Adds texts to the dictionary whose they are, if a column needs it.
 fn add_words(
     window: &Window<'_, '_>,
-    columns: &mut [Column],
+    dictionaries: &mut Dictionaries,
     header: &Flat<'_>,
     (body, i): (Vec<u8>, usize),
     field: &str,
 ) -> Result<(), IoError> {
     let broken = |e: Broken| e.error(window, field);
-    let id = header.i64(0).map_err(broken)?;
     let data = header.table(1).and_then(|data| data.ok_or(Broken)).map_err(broken)?;
     let is_more = header.u8(2).map_err(broken)? != 0;
-    let mut of_id = columns.iter_mut().filter_map(|column| column.dictionary.as_mut()).filter(|of| of.id == id);
-    let Some(first) = of_id.next() else { return Ok(()) };
-    let batch = Arc::new(Batch::new(window, &*first.values, &data, body, i)?);
-    for of in std::iter::once(first).chain(of_id) {
-        if !is_more {
-            of.batches.clear();
-            of.replaced += 1;
-        }
-        of.batches.push(Arc::clone(&batch));
-    }
-    Ok(())
+    let dictionary = dictionaries.get_mut(&header.i64(0).map_err(broken)?);
+    dictionary.map_or(Ok(()), |of| of.add(window, &data, (body, i, is_more)))
 }
 
 /// Looks at how the bytes start; whether they are a file, whose magic is passed over, or a stream.

@@ -1,6 +1,5 @@
 //! The columns of a table: their names and what their values are.
 
-use super::batch::Batch;
 use super::flat::{Broken, Table};
 use crate::error::IoError;
 use crate::fault::{bail, fault};
@@ -9,7 +8,6 @@ use crate::records::checked_name;
 use crate::values::whole_type;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
-use std::sync::Arc;
 
 /// The most columns around a column.
 const MAX_DEPTH: usize = 32;
@@ -20,8 +18,6 @@ pub(super) struct Column {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) parts: Parts,
-    /// What the numbers of categories stand for.
-    pub(super) dictionary: Option<Dictionary>,
 }
 
 /// What a column has.
@@ -31,8 +27,8 @@ pub(super) enum Kind {
     Numbers(Dtype),
     /// Texts of UTF-8. Of points they are left out.
     Text(Layout),
-    /// Numbers that stand for the texts of a dictionary. Of points they are left out.
-    Categories(Dtype),
+    /// Numbers that stand for the texts of the dictionary of this id. Of points they are left out.
+    Categories { dtype: Dtype, id: i64, texts: Layout },
     /// Something else, left out.
     Other,
 }
@@ -46,6 +42,16 @@ pub(super) enum Layout {
     Views,
 }
 
+impl Layout {
+    /// What a column of texts has in a batch.
+    pub(super) const fn parts(self) -> Parts {
+        match self {
+            Self::Ends { .. } => Parts { nodes: 1, buffers: 3, views: 0 },
+            Self::Views => Parts { nodes: 1, buffers: 2, views: 1 },
+        }
+    }
+}
+
 /// The nodes and buffers of a batch that a column and the columns inside it have; each of its views has a number
 /// of buffers more that the batch says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,18 +59,6 @@ pub(super) struct Parts {
     pub(super) nodes: usize,
     pub(super) buffers: usize,
     pub(super) views: usize,
-}
-
-/// A dictionary of texts.
-#[derive(Debug)]
-pub(super) struct Dictionary {
-    /// Its number in the file.
-    pub(super) id: i64,
-    /// The column of its texts, and the batches of it that came so far.
-    pub(super) values: Box<[Column; 1]>,
-    pub(super) batches: Vec<Arc<Batch>>,
-    /// How often others took the place of those before.
-    pub(super) replaced: usize,
 }
 
 /// Keys and values of a schema, as they are in the file.
@@ -106,20 +100,15 @@ fn column(
     let broken = |e: Broken| e.error(window, &part);
     let (mut kind, mut parts) = kind(window, &name, field)?;
     let encoding = field.table(4).map_err(broken)?;
-    let mut dictionary = None;
     if let Some(encoding) = &encoding {
         let index = encoding.table(1).map_err(broken)?;
         // An absent type of the numbers is one of 32 bits.
-        let index = index.map_or(Ok(Some(Dtype::I32)), |index| Ok(integer(index.i32(0, 0)?, index.u8(1)? != 0)));
-        let index = index.map_err(broken)?;
-        if let (Kind::Text(_), Some(index)) = (kind, index) {
-            let values = Box::new([Column { name: name.clone(), kind, parts, dictionary: None }]);
-            dictionary =
-                Some(Dictionary { id: encoding.i64(0).map_err(broken)?, values, batches: vec![], replaced: 0 });
-            kind = Kind::Categories(index);
-        } else {
-            kind = Kind::Other;
-        }
+        let dtype = index.map_or(Ok(Some(Dtype::I32)), |index| Ok(integer(index.i32(0, 0)?, index.u8(1)? != 0)));
+        let id = encoding.i64(0).map_err(broken)?;
+        kind = match (kind, dtype.map_err(broken)?) {
+            (Kind::Text(texts), Some(dtype)) => Kind::Categories { dtype, id, texts },
+            _ => Kind::Other,
+        };
         parts = Parts { nodes: 1, buffers: 2, views: 0 };
     }
     for inside in field.tables(5).map_err(broken)? {
@@ -137,7 +126,7 @@ fn column(
             parts.views += inside.views;
         }
     }
-    Ok(Column { name, kind, parts, dictionary })
+    Ok(Column { name, kind, parts })
 }
 
 /// What a column has, and what it has in a batch without the columns inside it.
@@ -147,6 +136,7 @@ fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<(Kind,
     let number = field.u8(2).map_err(broken)?;
     let described = field.table(3).and_then(|table| table.ok_or(Broken)).map_err(broken)?;
     let with = |kind, buffers| Ok((kind, Parts { nodes: 1, buffers, views: 0 }));
+    let of_texts = |layout: Layout| Ok((Kind::Text(layout), layout.parts()));
     let dtype = match number {
         2 => integer(described.i32(0, 0).map_err(broken)?, described.u8(1).map_err(broken)? != 0),
         3 => [Dtype::F16, Dtype::F32, Dtype::F64].get(described.i16(0, 0).map_err(broken)? as usize).copied(),
@@ -164,9 +154,9 @@ fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<(Kind,
         6 | 7 | 11 | 12 | 15 | 17 | 21 => return with(Kind::Other, 2),
         // Binary, large binary, list views.
         4 | 19 | 25 | 26 => return with(Kind::Other, 3),
-        5 | 20 => return with(Kind::Text(Layout::Ends { is_large: number == 20 }), 3),
+        5 | 20 => return of_texts(Layout::Ends { is_large: number == 20 }),
         23 => return Ok((Kind::Other, Parts { nodes: 1, buffers: 2, views: 1 })),
-        24 => return Ok((Kind::Text(Layout::Views), Parts { nodes: 1, buffers: 2, views: 1 })),
+        24 => return of_texts(Layout::Views),
         _ => bail!(window, UnsupportedFormat, part, "a type of Arrow 1.4", "the type {number}"),
     };
     match dtype {

@@ -1,12 +1,55 @@
 //! Columns of texts, and dictionaries of them.
 
 use super::batch::{Batch, VIEW};
-use super::schema::{Column, Dictionary, Kind, Layout};
+use super::flat::Table as Flat;
+use super::schema::{Column, Kind, Layout};
 use crate::bytes::{u32_at, u64_at};
 use crate::error::{IoError, excerpt};
 use crate::fault::bail;
 use crate::window::Window;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The dictionaries of a table by their ids.
+pub(super) type Dictionaries = BTreeMap<i64, Dictionary>;
+
+/// A dictionary of texts.
+#[derive(Debug)]
+pub(super) struct Dictionary {
+    /// The column of its texts, and the batches of it that came so far.
+    values: [Column; 1],
+    batches: Vec<Batch>,
+    /// How often others took the place of those before.
+    replaced: usize,
+}
+
+impl Dictionary {
+    /// The dictionaries that columns need, without texts.
+    pub(super) fn of(columns: &[Column]) -> Dictionaries {
+        let of = |Column { name, kind, .. }: &Column| match *kind {
+            Kind::Categories { id, texts, .. } => {
+                let values = [Column { name: name.clone(), kind: Kind::Text(texts), parts: texts.parts() }];
+                Some((id, Self { values, batches: vec![], replaced: 0 }))
+            }
+            _ => None,
+        };
+        columns.iter().filter_map(of).collect()
+    }
+
+    /// Adds texts behind those before, or in the place of them.
+    pub(super) fn add(
+        &mut self,
+        window: &Window<'_, '_>,
+        data: &Flat<'_>,
+        (body, i, is_more): (Vec<u8>, usize, bool),
+    ) -> Result<(), IoError> {
+        if !is_more {
+            self.batches.clear();
+            self.replaced += 1;
+        }
+        self.batches.push(Batch::new(window, &self.values, data, body, i)?);
+        Ok(())
+    }
+}
 
 /// Texts by their number.
 #[derive(Debug, Default)]
@@ -46,7 +89,7 @@ impl Words {
             }
             let mut numbers = std::mem::take(&mut self.of_dictionary);
             window.source().reserve(&mut numbers, batch.rows)?;
-            each_text(window, batch, &*dictionary.values, 0, |text| {
+            each_text(window, batch, &dictionary.values, 0, |text| {
                 numbers.push(self.index(window, text)?);
                 Ok(())
             })?;
