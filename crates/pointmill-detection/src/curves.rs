@@ -40,7 +40,7 @@ pub fn kitti_curves(
     let params = DetectionParams { protocol: Protocol::KittiR40, max_memory };
     evaluate::check(sides, &params)?;
     let frames = Frames::of(sides)?;
-    memory::check(sides, &frames, &params)?;
+    memory::check(sides, frames.count, &params)?;
     let curves = of.par_iter().map(|&(class, metric, threshold)| {
         let neighbour = kitti::CLASSES.iter().find(|(known, ..)| is_class(class, known)).map_or("", |of| of.2);
         let case = kitti::case(sides, &frames, (class, threshold, neighbour), metric, watch)?;

@@ -49,7 +49,7 @@ pub fn evaluate_watched(
     let sides = [predictions, truth];
     check(sides, params)?;
     let frames = Frames::of(sides)?;
-    memory::check(sides, &frames, params)?;
+    memory::check(sides, frames.count, params)?;
     watch();
     let (mut report, far) = match params.protocol {
         Protocol::KittiR40 | Protocol::KittiR11 => (kitti::evaluate(sides, &frames, params.protocol, watch)?, None),

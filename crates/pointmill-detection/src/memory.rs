@@ -3,7 +3,6 @@
 
 use crate::protocol::{DetectionParams, Protocol};
 use crate::report::RowFate;
-use crate::rows::Frames;
 use pointmill_io::detections::Detections;
 use pointmill_io::{Detail, IoError};
 
@@ -18,7 +17,7 @@ const AT_WORK: [u64; 2] = [256, 192];
 const CASES: u64 = 9;
 
 /// Checks that an evaluation needs no more memory than it may take: it is linear in boxes and frames.
-pub(crate) fn check(sides: [&Detections; 2], frames: &Frames, params: &DetectionParams) -> Result<()> {
+pub(crate) fn check(sides: [&Detections; 2], frames: usize, params: &DetectionParams) -> Result<()> {
     let boxes = sides.iter().map(|side| side.len() as u64).sum::<u64>();
     // Of nuScenes and Argoverse 2 a box has one class, and four distances.
     let (kept, at_work) = match params.protocol {
@@ -27,12 +26,13 @@ pub(crate) fn check(sides: [&Detections; 2], frames: &Frames, params: &Detection
     };
     let of = |count: u64, each: u64| count.saturating_mul(each);
     let needed = of(boxes, kept * size_of::<RowFate>() as u64 + at_work * AT_WORK[0])
-        .saturating_add(of(frames.count as u64, at_work * AT_WORK[1]));
+        .saturating_add(of(frames as u64, at_work * AT_WORK[1]));
     match params.max_memory {
         Some(most) if needed > most => {
             let wanted = format!("at most {most} bytes (the limit `max_memory`, --max-memory)");
             let way = "take the unsure boxes out (boxes.nms of Python), or allow more";
-            let got = format!("{needed} bytes for {boxes} boxes in {} frames; {way}", frames.count);
+            let frames = if frames == 1 { "1 frame".into() } else { format!("{frames} frames") };
+            let got = format!("{needed} bytes for {boxes} boxes in {frames}; {way}");
             Err(IoError::LimitExceeded(Detail::new("detections", "memory", wanted, got)))
         }
         _ => Ok(()),
