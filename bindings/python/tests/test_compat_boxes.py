@@ -13,6 +13,7 @@ import pointmill.torch as pt
 from pointmill import boxes
 from pointmill.compat import centerpoint, mmcv, mmdet3d, pcdet
 from test_boxes import some
+from test_compat_kitti import corners, shared
 
 FOUND, SCORES = some(60)
 OTHERS = some(20, 9)[0]
@@ -39,6 +40,25 @@ def test_overlaps():
     assert np.allclose(shared / (areas[:, None] + others - shared), bev, atol=1e-5)
     assert np.allclose(mmcv.box_iou_rotated(FLAT, FLAT_B, "iof"), shared / areas[:, None], atol=1e-6)
     assert np.allclose(mmcv.box_iou_rotated(FLAT[:20], FLAT_B, "iof", True), (shared / areas[:, None]).diagonal(), atol=1e-6)
+
+
+def test_pairs_are_those_of_their_definition():
+    """The volume of the same row, by cutting one rectangle with the edges of the other; equal, apart and touching ones too."""
+    rng = np.random.default_rng(5)
+    a = np.concatenate([rng.uniform(-1, 1, (300, 3)), rng.uniform(0.5, 4, (300, 3)), rng.uniform(-4, 4, (300, 1))], 1)
+    b = np.concatenate([rng.uniform(-1, 1, (300, 3)), rng.uniform(0.5, 4, (300, 3)), rng.uniform(-4, 4, (300, 1))], 1)
+    b[:20], b[20:40, 0], b[40:60, 2] = a[:20], 50, a[40:60, 2] + (a[40:60, 5] + b[40:60, 5]) / 2 + 0.01
+    want = []
+    for one, other in zip(a, b):
+        flat = shared(*(corners(x, y, length, width, -yaw) for x, y, _, length, width, _, yaw in (one, other)))
+        high = max(0, min(one[2] + one[5] / 2, other[2] + other[5] / 2) - max(one[2] - one[5] / 2, other[2] - other[5] / 2))
+        want.append(flat * high / (one[3:6].prod() + other[3:6].prod() - flat * high))
+    have = pcdet.paired_boxes_iou3d_gpu(torch.from_numpy(a), torch.from_numpy(b))
+    assert have.shape == (300,) and have.dtype == torch.float32 and np.abs(have.numpy() - want).max() < 1e-6
+    assert (have[:20] == 1).all() and (have[20:60] == 0).all() and 100 < (have > 0).sum() < 260
+    assert pcdet.paired_boxes_iou3d_gpu(A[:0], A[:0]).shape == (0,)
+    with pytest.raises(ValueError, match="300.*299|299.*300"):
+        pcdet.paired_boxes_iou3d_gpu(torch.from_numpy(a), torch.from_numpy(b[1:]))
 
 
 def test_suppression():
@@ -104,6 +124,11 @@ def test_circles_and_collisions():
     assert centerpoint.circle_nms(torch.from_numpy(dets), 2.0, 4).tolist() == want[:4]
     rows = centerpoint.circle_nms(dets, 2.0)
     assert isinstance(rows, np.ndarray) and rows.dtype == np.int64 and rows.tolist() == want
+    assert centerpoint.circle_nms(dets.astype(np.float32), 2.0).tolist() == want
+    assert centerpoint.circle_nms(dets[:0], 2.0).shape == (0,)
+    # A distance of exactly the radius suppresses.
+    line = np.array([[0.0, 0, 0.9], [2, 0, 0.8], [4, 0, 0.7], [4.001, 0, 0.6]])
+    assert centerpoint.circle_nms(line, 4.0).tolist() == [0, 2]
     turn = np.stack([[np.cos(FOUND[:, 6]), np.sin(FOUND[:, 6])], [-np.sin(FOUND[:, 6]), np.cos(FOUND[:, 6])]]).transpose(2, 0, 1)
     signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2
     corners = signs * FOUND[:, None, 3:5] @ turn + FOUND[:, None, :2]

@@ -207,6 +207,26 @@ def test_official_results():
     assert "aos" not in text and len(figures) == 2 * 3 * 3 and do_eval(truth, unknown, [0], OVERLAPS[:, :, :1])[3] is None
 
 
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ("Car", "Cyclist"),
+        {"Car": 0, "Cyclist": 1},
+        {"Car": 0, "Cyclist": 1}.keys(),
+        {0: "Car", 1: "Cyclist"}.values(),
+        {0: "Car", 2: "Cyclist"},
+        np.array(["Car", "Cyclist"]),
+        np.array([0, 2], np.uint8),
+        iter(["Car", 2]),
+    ],
+    ids=lambda of: type(of).__name__,
+)
+def test_classes_come_in_any_collection(classes):
+    truth, found = street(9, 8)
+    assert get_official_eval_result(truth, found, classes) == get_official_eval_result(truth, found, ["Car", "Cyclist"])
+    assert get_official_eval_result(truth, found, np.int64(2)) == get_official_eval_result(truth, found, "Cyclist")
+
+
 def test_results_of_mmdet3d():
     truth, found = street(6)
     text, figures = kitti_eval(truth, found, ["Car", "Cyclist"])
@@ -260,6 +280,8 @@ def test_refused_classes_and_lengths():
         get_official_eval_result(truth, found, ["Tram"])
     with pytest.raises(ValueError, match="current_classes: .*, got 5"):
         kitti_eval(truth, found, 5)
+    with pytest.raises(ValueError, match="current_classes: .*, got 0.5"):
+        kitti_eval(truth, found, [0.5])
     with pytest.raises(ValueError, match="dt_annos: expected 3 frames, as gt_annos, got 2"):
         get_official_eval_result(truth, found[:2], "Car")
     with pytest.raises(ValueError, match=r"min_overlaps: expected an array of shape \[K, 3, 2\], got shape \[2, 3, 1\]"):

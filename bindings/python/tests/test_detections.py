@@ -148,6 +148,30 @@ def test_what_nobody_needs_is_not_read():
         pointmill.evaluate_detections({k: v for k, v in found.items() if k != "scores"}, truth, protocol="nuscenes")
 
 
+def test_classes_come_in_any_collection():
+    found, truth = street(4)
+    want = pointmill.evaluate_detections(found, truth, protocol="nuscenes")
+    names = found["classes"].tolist()
+    for classes in (names, tuple(names), dict(enumerate(names)).values(), iter(names), np.array(names, object)):
+        assert pointmill.evaluate_detections(found | {"classes": classes}, truth, protocol="nuscenes").nds == want.nds
+    for classes, words in (("car", "a list or array of names"), (iter([*names, "car"]), f"{len(names)} names")):
+        with pytest.raises((TypeError, ValueError), match=rf'predictions\["classes"\]: expected {words}'):
+            pointmill.evaluate_detections(found | {"classes": classes}, truth, protocol="nuscenes")
+
+
+def test_scores_below_0_are_scores():
+    found, truth = street(4)
+
+    def fates(scores):
+        report = pointmill.evaluate_detections(found | {"scores": scores}, truth, protocol="nuscenes")
+        return report.mean_ap, [[p.true_predictions.tolist(), p.false_predictions.tolist()] for p in report.precisions]
+
+    want = fates(found["scores"])
+    assert want[0] > 0 and fates(found["scores"] - 2) == want
+    # A score of -1 is one too: the boxes count in the order of their rows.
+    assert fates(np.full(len(found["scores"]), -1.0)) == fates(np.full(len(found["scores"]), 0.5))
+
+
 def test_refused_arguments(tmp_path):
     truth = street(4)[1]
     with pytest.raises(ValueError, match="protocol: .*kitti"):

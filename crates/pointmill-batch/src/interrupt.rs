@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 
 /// How long the work may take to reach its next step.
 const GRACE: Duration = Duration::from_millis(1000);
+/// How often is looked whether work has begun that needs no step.
+const LOOK: Duration = Duration::from_millis(10);
 /// How long writes that are under way may then take.
 const WRITE_GRACE: Duration = Duration::from_millis(700);
 
 /// What reports the failure of an end.
 static REPORT: OnceLock<fn(&Failure)> = OnceLock::new();
+/// Whether the work may be ended anywhere.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// From now on no write is begun.
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// Shared by all writes, so that the process does not end in the middle of one.
@@ -80,7 +84,10 @@ fn request(signal: u8) {
     }
     // A read from a silent pipe or a long call has no next step soon.
     let force = || {
-        std::thread::sleep(GRACE);
+        let start = Instant::now();
+        while start.elapsed() < GRACE && !AT_ONCE.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+        }
         end()
     };
     if std::thread::Builder::new().spawn(force).is_err() {
@@ -92,6 +99,19 @@ fn request(signal: u8) {
 /// [`Failure::Interrupted`] if an end was asked for.
 pub fn check() -> Result<(), Failure> {
     signal::requested().map_or(Ok(()), |signal| Err(Failure::Interrupted(signal)))
+}
+
+/// Runs work that a signal ends at once, wherever it is: what has no steps, and leaves nothing half-done
+/// but writes, which stay undivided.
+///
+/// # Errors
+/// [`Failure::Interrupted`] if an end was asked for before, and what `work` returns.
+pub fn at_once<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    check()?;
+    AT_ONCE.store(true, Ordering::Relaxed);
+    let done = work();
+    AT_ONCE.store(false, Ordering::Relaxed);
+    done
 }
 
 /// Runs a write that must not be cut in two. Several may run at a time.

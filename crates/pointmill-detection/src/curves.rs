@@ -1,9 +1,10 @@
 //! KITTI's curves for any class and overlap, as evaluators that are copied for detectors have them.
 
-use crate::kitti::{Budget, Matcher, RECALLS, frames_of, is_class, thresholds};
-use crate::memory::{Result, Watch};
+use crate::kitti::{is_class, thresholds};
+use crate::matching::{Outcome, RECALLS};
+use crate::memory::{self, Result, Watch};
 use crate::protocol::{DetectionParams, Protocol};
-use crate::report::{Fate, Level, Metric};
+use crate::report::Metric;
 use crate::rows::Frames;
 use crate::{evaluate, kitti};
 use pointmill_io::detections::Detections;
@@ -36,40 +37,27 @@ pub fn kitti_curves(
     watch: Watch<'_>,
 ) -> Result<Vec<[KittiCurve; 3]>> {
     let sides = [predictions, truth];
-    evaluate::check(sides, &DetectionParams { protocol: Protocol::KittiR40, max_memory })?;
-    let (frames, budget) = (Frames::of(sides)?, Budget::new(max_memory));
+    let params = DetectionParams { protocol: Protocol::KittiR40, max_memory };
+    evaluate::check(sides, &params)?;
+    let frames = Frames::of(sides)?;
+    memory::check(sides, frames.count, &params)?;
     let curves = of.par_iter().map(|&(class, metric, threshold)| {
         let neighbour = kitti::CLASSES.iter().find(|(known, ..)| is_class(class, known)).map_or("", |of| of.2);
-        let rows = frames_of(sides, &frames, (class, threshold, neighbour), metric, (&budget, watch))?;
+        let case = kitti::case(sides, &frames, (class, threshold, neighbour), metric, watch)?;
+        let leasts = case.scores()?.map(|(scores, count)| thresholds(scores, count, 1));
+        let outcomes = case.outcomes(&leasts, Default::default())?;
         let mut curves = [KittiCurve { recall: [0.0; _], precision: [0.0; _], orientation: [0.0; _] }; 3];
-        for (&level, curve) in Level::ALL.iter().zip(&mut curves) {
-            fill(curve, &Matcher { predictions, truth, level }, &rows, watch)?;
+        for ((curve, outcome), leasts) in curves.iter_mut().zip(&outcomes).zip(&leasts) {
+            fill(curve, outcome, leasts.len());
         }
         Ok(curves)
     });
     curves.collect()
 }
 
-fn fill(curve: &mut KittiCurve, matcher: &Matcher<'_>, rows: &[kitti::Frame], watch: Watch<'_>) -> Result<()> {
-    let (scores, count) = matcher.scores(rows)?;
-    for (at, least) in thresholds(scores, count, 1).into_iter().enumerate() {
-        let (mut trues, mut falses, mut missed, mut similar) = (0.0, 0.0, 0.0, 0.0);
-        for frame in rows {
-            watch();
-            let [found, wanted] = matcher.fates(frame, least)?;
-            for (&(row, _), (fate, other)) in frame.found.iter().zip(&found) {
-                match (fate, other) {
-                    (Fate::True, Some(other)) => {
-                        trues += 1.0;
-                        let turn = matcher.truth.image[*other].alpha - matcher.predictions.image[row].alpha;
-                        similar += 0.5 * (1.0 + turn.cos());
-                    }
-                    (Fate::False, _) => falses += 1.0,
-                    _ => {}
-                }
-            }
-            missed += wanted.iter().filter(|(fate, _)| *fate == Fate::Missed).count() as f64;
-        }
+fn fill(curve: &mut KittiCurve, of: &Outcome, points: usize) {
+    for at in 0..points {
+        let [trues, falses, missed, similar] = [&of.trues, &of.falses, &of.missed, &of.similar].map(|of| of[at]);
         let part = |some: f64, all: f64| if some > 0.0 { some / all } else { 0.0 };
         curve.recall[at] = part(trues, trues + missed);
         curve.precision[at] = part(trues, trues + falses);
@@ -80,5 +68,4 @@ fn fill(curve: &mut KittiCurve, matcher: &Matcher<'_>, rows: &[kitti::Frame], wa
             values[i - 1] = values[i - 1].max(values[i]);
         }
     }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::protocol::{DetectionParams, Protocol};
 use crate::report::DetectionReport;
 use crate::rows::Frames;
-use crate::{argoverse, filters, kitti, nuscenes};
+use crate::{argoverse, filters, kitti, memory, nuscenes};
 use pointmill_io::detections::Detections;
 use pointmill_io::{Detail, IoError};
 
@@ -25,8 +25,8 @@ use pointmill_io::{Detail, IoError};
 /// [`IoError::InvalidArgument`]: columns of different lengths, an index out of range, a number that is
 /// not finite, a column that the protocol needs and a side lacks; for nuScenes frames that are not the
 /// same on both sides, none at all, and more than 500 predictions of a frame.
-/// [`IoError::LimitExceeded`]: for KITTI more than 2^20 pairs of boxes of a frame that overlap, or more
-/// memory for them than [`DetectionParams::max_memory`]. [`IoError::OutOfMemory`].
+/// [`IoError::LimitExceeded`]: so many boxes that their fates may need more memory than
+/// [`DetectionParams::max_memory`]. [`IoError::OutOfMemory`].
 pub fn evaluate(
     predictions: &Detections,
     truth: &Detections,
@@ -49,9 +49,10 @@ pub fn evaluate_watched(
     let sides = [predictions, truth];
     check(sides, params)?;
     let frames = Frames::of(sides)?;
+    memory::check(sides, frames.count, params)?;
     watch();
     let (mut report, far) = match params.protocol {
-        Protocol::KittiR40 | Protocol::KittiR11 => (kitti::evaluate(sides, &frames, params, watch)?, None),
+        Protocol::KittiR40 | Protocol::KittiR11 => (kitti::evaluate(sides, &frames, params.protocol, watch)?, None),
         Protocol::NuScenes => {
             let far = [nuscenes::distances(sides, 0, &frames)?, nuscenes::distances(sides, 1, &frames)?];
             (nuscenes::evaluate(sides, &frames, &far, watch)?, Some(far))

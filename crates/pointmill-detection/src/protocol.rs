@@ -26,8 +26,8 @@ pub(crate) type Reason = &'static str;
 pub struct DetectionParams {
     /// Whose rules it follows.
     pub protocol: Protocol,
-    /// The most bytes of memory for pairs of boxes that overlap, which may be many more than boxes;
-    /// default 16 GiB, `None` for any number.
+    /// The most bytes of memory beside the boxes, which is linear in them however many overlap; default
+    /// 16 GiB, `None` for any number.
     pub max_memory: Option<u64>,
 }
 

@@ -391,23 +391,40 @@ fn predictions_without_a_score_are_refused() {
     assert!(told.to_string().contains("row 0: score: expected a score for each prediction"), "{told}");
 }
 
-/// Boxes that do not overlap cost no memory for pairs; those that all overlap are counted.
+/// Memory is linear in the boxes, however many of them overlap, and what is counted is enough and not much more.
 #[test]
-fn many_boxes_of_a_frame_cost_no_square() {
-    let apart: Vec<_> = (0..20_000).map(|i| (car(f64::from(i % 200) * 6.0, f64::from(i / 200) * 3.0), 0.5)).collect();
-    let mut boxes = of(Protocol::KittiR40, &cars(&[("a", &apart)]));
-    for (i, image) in boxes.image.iter_mut().enumerate() {
-        let [x, y] = [(i % 200) as f64 * 60.0, (i / 200) as f64 * 70.0];
-        image.corners = [x, y, x + 50.0, y + 60.0];
+fn memory_is_that_of_the_boxes_and_counted() {
+    let spread = |rows: usize, frames: usize, step: f64| {
+        let at = |i: usize| car((i % 50) as f64 * 6.0 * step, (i / 50) as f64 * 3.0 * step);
+        let rows: Vec<_> = (0..rows).map(|i| (at(i), 0.5 + (i % 90) as f64 / 200.0)).collect();
+        let names: Vec<_> = (0..frames).map(|i| format!("{i:06}")).collect();
+        let frames: Vec<_> = names.iter().map(|name| (&**name, &rows[..])).collect();
+        let mut boxes = of(Protocol::KittiR40, &cars(&frames));
+        for (i, image) in boxes.image.iter_mut().enumerate() {
+            let [x, y] = [(i % 50) as f64 * 60.0 * step, (i / 50) as f64 * 70.0 * step];
+            image.corners = [x, y, x + 50.0, y + 60.0];
+        }
+        boxes
+    };
+    // What is allocated is counted in this thread.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    for (rows, frames, step) in [(500, 1, 0.0), (500, 1, 1.0), (2, 3000, 1.0), (0, 5000, 1.0)] {
+        let boxes = spread(rows, frames, step);
+        for &protocol in Protocol::ALL {
+            let boxes = of(protocol, &boxes);
+            let run =
+                |most| pool.install(|| evaluate(&boxes, &boxes, &DetectionParams { protocol, max_memory: Some(most) }));
+            let told = run(0).unwrap_err().to_string();
+            let wanted = "detections: memory: expected at most 0 bytes (the limit `max_memory`, --max-memory), got ";
+            let needed = told.strip_prefix(wanted).unwrap().split(' ').next().unwrap().parse::<u64>().unwrap();
+            assert!(told.ends_with("; take the unsure boxes out (boxes.nms of Python), or allow more"), "{told}");
+            assert_eq!(run(needed - 1).unwrap_err().class(), "LimitExceeded");
+            let used = allocation_counter::measure(|| drop(run(needed).unwrap())).bytes_max;
+            let case = format!("{protocol} {rows} {frames} {step}: {used} of {needed}");
+            println!("{case}");
+            assert!(used < needed + (64 << 10) && needed < 8 * used + (64 << 10), "{case}");
+        }
     }
-    let params = DetectionParams { max_memory: Some(16 << 20), ..Default::default() };
-    assert_eq!(evaluate(&boxes, &boxes, &params).unwrap().mean_ap, Some(1.0));
-    let told = |boxes: &Detections, params: &DetectionParams| evaluate(boxes, boxes, params).unwrap_err().to_string();
-    let small = told(&boxes, &DetectionParams { max_memory: Some(100_000), ..Default::default() });
-    assert!(small.contains("memory: expected at most 100000 bytes (the limit `max_memory`"), "{small}");
-    boxes.image.iter_mut().for_each(|image| image.corners = [0.0, 0.0, 50.0, 60.0]);
-    let told = told(&boxes, &params);
-    assert!(told.contains("frame `a`: expected at most 1048576 pairs of boxes that overlap by "), "{told}");
 }
 
 /// Work that nobody wants any more ends soon.

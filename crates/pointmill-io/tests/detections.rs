@@ -159,6 +159,35 @@ fn tables_of_argoverse_are_read() {
     assert!(found.num_points.is_empty() && found.scores.iter().all(|score| (0.0..1.0).contains(score)));
 }
 
+/// Tables of pyarrow that have the same truth in other types, and a column that nobody needs.
+fn other_types() -> [PathBuf; 5] {
+    let folder = table("..").join("../feather/boxes");
+    ["dictionary", "large", "views", "grown", "replaced"].map(|name| folder.join(format!("{name}.feather")))
+}
+
+#[test]
+fn categories_may_be_those_of_dictionaries_or_views() {
+    let of = |path: &Path| Detections { unscored: None, ..read_argoverse(path, &Limits::default()).unwrap() };
+    let truth = of(&table("truth.feather"));
+    for path in other_types() {
+        assert_eq!(of(&path), truth, "{}", path.display());
+    }
+    // A number behind the last category: those of the first rows are 0, 1, 2.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("annotations.feather");
+    let mut bytes = fs::read(&other_types()[4]).unwrap();
+    let numbers: Vec<u8> = (0..3_u32).flat_map(u32::to_le_bytes).collect();
+    let at = memchr::memmem::find(&bytes, &numbers).unwrap();
+    for (number, told) in [(99_u32, "99"), (u32::MAX, "-1")] {
+        bytes[at + 4..at + 8].copy_from_slice(&number.to_le_bytes());
+        fs::write(&path, &bytes).unwrap();
+        let e = read_argoverse(&path, &Limits::default()).unwrap_err();
+        let e = (e.class(), e.to_string());
+        assert!(e.0 == "BadValue" && e.1.contains("column `category`: row 1: expected a number of its "), "{e:?}");
+        assert!(e.1.ends_with(&format!(" categories, got {told}")), "{e:?}");
+    }
+}
+
 #[test]
 fn what_is_wrong_in_a_table_is_named() {
     let fixtures = table("..").join("../feather");
@@ -179,16 +208,20 @@ fn what_is_wrong_in_a_table_is_named() {
 fn damaged_tables_end_in_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("annotations.feather");
-    let good = fs::read(table("truth.feather")).unwrap();
-    for at in (0..good.len()).step_by(37) {
-        fs::write(&path, &good[..at]).unwrap();
-        assert!(read_argoverse(&path, &Limits::default()).is_err(), "{at}");
-        let mut bad = good.clone();
-        bad[at] ^= 0xff;
-        fs::write(&path, &bad).unwrap();
-        let limits = Limits { max_memory: Some(64 << 20), ..Limits::default() };
-        if let Ok(read) = read_argoverse(&path, &limits) {
-            read.validate("damaged").unwrap();
+    for from in other_types().into_iter().chain([table("truth.feather")]) {
+        let good = fs::read(&from).unwrap();
+        let is_file = good.starts_with(b"ARROW1");
+        for at in (0..good.len()).step_by(37) {
+            fs::write(&path, &good[..at]).unwrap();
+            // A stream may end behind any of its messages.
+            assert!(read_argoverse(&path, &Limits::default()).is_err() || !is_file, "{} {at}", from.display());
+            let mut bad = good.clone();
+            bad[at] ^= 0xff;
+            fs::write(&path, &bad).unwrap();
+            let limits = Limits { max_memory: Some(64 << 20), ..Limits::default() };
+            if let Ok(read) = read_argoverse(&path, &limits) {
+                read.validate("damaged").unwrap();
+            }
         }
     }
 }

@@ -200,6 +200,42 @@ fn memory_that_is_refused_is_an_error() {
     assert!(refused > 0);
 }
 
+/// Boxes are read, matched and drawn in one go, and a signal ends it wherever it is.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_an_evaluation_at_once() {
+    use crate::end::{is_ignored, signal, started};
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let line = |i: usize, k: usize| {
+        let (x, z) = (i % 50 * 6, i / 50 * 3 + 5);
+        format!("{k} {i} Car 0 0 0 {} 170 {} 230 1.6 1.7 3.2 {x} 1.7 {z} 0.5 0.{}\n", x * 10, x * 10 + 50, i % 89 + 10)
+    };
+    let lines: String = (0..400_000).map(|i| line(i % 1000, i / 1000)).collect();
+    fs::write(at.join("boxes.txt"), lines).unwrap();
+    for (name, code) in [("TERM", 143), ("INT", 130)].into_iter().filter(|(name, _)| *name != "INT" || !is_ignored(2)) {
+        let evaluate = "evaluate detections boxes.txt boxes.txt --protocol kitti --visualize page.html --json";
+        for after in [0, 100, 300].map(Duration::from_millis) {
+            let (child, out) = started(crate::command(at, evaluate), 1);
+            std::thread::sleep(after);
+            let start = Instant::now();
+            signal(&child, name);
+            let ended = child.wait_with_output().unwrap();
+            assert!(start.elapsed() < Duration::from_millis(500), "{name} {after:?}: {:?}", start.elapsed());
+            assert_eq!(ended.status.code(), Some(code), "{name} {after:?}");
+            let lines = std::io::read_to_string(out).unwrap();
+            let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+            assert_eq!(
+                (&last["type"], &last["data"]["exit_code"]),
+                (&json!("error"), &json!(code)),
+                "{name} {after:?}"
+            );
+            assert_eq!(names(at), ["boxes.txt"], "{name} {after:?}");
+        }
+    }
+}
+
 /// The gate: nothing worse is 0, an object that is lost or a box that is false is 6 and listed.
 #[test]
 fn detections_that_became_worse_end_with_6() {

@@ -134,7 +134,7 @@ impl Reading<'_> {
         if !table.columns[10].is_there && table.rows > 0 {
             self.out.unscored.get_or_insert_with(|| (path.to_path_buf(), "row 0".into()));
         }
-        let names = &table.columns[14].names;
+        let names = &table.columns[14].words.names;
         if let Some(long) = names.iter().chain([&folder]).find(|name| name.len() > LONGEST_NAME) {
             let wanted = format!("at most {LONGEST_NAME} bytes");
             return Err(error(path, "names of logs", ("log_id".into(), wanted, format!("{} bytes", long.len()))));
@@ -156,7 +156,7 @@ impl Reading<'_> {
                 return Err(wrong(("timestamp_ns".into(), "0 or more".into(), time.to_string())));
             }
             let category = &table.columns[13];
-            let class = self.classes.index(&category.names[category.texts[row] as usize]);
+            let class = self.classes.index(&category.words.names[category.texts[row] as usize]);
             let log = &table.columns[14];
             let log = if log.is_there { &known_logs[log.texts[row] as usize] } else { &folder };
             let out = &mut self.out;

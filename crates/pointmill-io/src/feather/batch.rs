@@ -2,10 +2,14 @@
 
 use super::buffers::{Buffers, Codec, Found};
 use super::flat::{Broken, Table as Flat};
-use super::schema::{Column, Kind};
+use super::schema::{Column, Kind, Layout};
 use crate::error::IoError;
 use crate::fault::bail;
 use crate::window::Window;
+use std::ops::Range;
+
+/// Bytes of a view of a text.
+pub(super) const VIEW: usize = 16;
 
 /// Rows of the columns.
 #[derive(Debug)]
@@ -13,10 +17,10 @@ pub(super) struct Batch {
     pub(super) rows: usize,
     /// Bytes of the values of all columns of numbers.
     bytes: u64,
-    /// Rows and nulls of each column.
-    nodes: Vec<[i64; 2]>,
-    /// For each column the first of its buffers.
-    first: Vec<usize>,
+    /// Whether each column has nulls.
+    has_nulls: Vec<bool>,
+    /// For each column its buffers.
+    of: Vec<Range<usize>>,
     buffers: Buffers,
 }
 
@@ -48,30 +52,36 @@ impl Batch {
                 bail!(window, UnsupportedFormat, (field(": compression")), wanted, "codec {codec}");
             }
         };
-        let mut first = Vec::with_capacity(columns.len());
-        let mut buffers = 0;
-        for column in columns {
-            first.push(buffers);
-            buffers += match column.kind {
-                Kind::Numbers(_) => 2,
-                Kind::Text { .. } => 3,
-                Kind::Other(buffers) => buffers,
-            };
+        // Each column of views has some buffers more.
+        let mut more = header.structs::<1>(4).map_err(broken)?.into_iter().map(|[n]| usize::try_from(n).unwrap_or(0));
+        let (mut of, mut firsts, mut node, mut buffer) = (vec![], vec![], 0, 0_usize);
+        for Column { parts, .. } in columns {
+            firsts.push(node);
+            node += parts.nodes;
+            let views = more.by_ref().take(parts.views).fold(0, usize::saturating_add);
+            of.push(buffer..buffer.saturating_add(parts.buffers).saturating_add(views));
+            buffer = of[of.len() - 1].end;
         }
-        if nodes.len() != columns.len() || places.len() != buffers {
-            let wanted = format!("{} nodes and {buffers} buffers", columns.len());
+        if nodes.len() != node || places.len() != buffer {
+            let wanted = format!("{node} nodes and {buffer} buffers");
             bail!(window, BadHeader, (field("")), wanted, ("{} and {}", nodes.len(), places.len()));
         }
-        for ([length, nulls], column) in nodes.iter().zip(columns) {
-            if *length != rows || !(0..=rows).contains(nulls) {
+        for (&first, column) in firsts.iter().zip(columns) {
+            let [length, nulls] = nodes[first];
+            if length != rows || !(0..=rows).contains(&nulls) {
                 let wanted = format!("{rows} rows");
                 let found = format!("{length} rows, {nulls} nulls");
                 bail!(window, SizeMismatch, (field(&format!(": column `{}`", column.name))), wanted, found);
             }
         }
+        let has_nulls = firsts.iter().map(|&first| nodes[first][1] != 0).collect();
         // Before memory is taken for as many.
         let most = body.len() as u64 * codec.map_or(1, Codec::growth);
-        let width = |column: &Column| if let Kind::Numbers(dtype) = column.kind { dtype.bytes() } else { 0 };
+        let width = |column: &Column| match column.kind {
+            Kind::Numbers(dtype) | Kind::Categories { dtype, .. } => dtype.bytes(),
+            Kind::Text(Layout::Views) => VIEW,
+            Kind::Text(_) | Kind::Other => 0,
+        };
         let width = columns.iter().map(width).sum::<usize>() as u64;
         let bytes = u64::try_from(rows).ok().and_then(|rows| rows.checked_mul(width)).filter(|&bytes| bytes <= most);
         let Some(bytes) = bytes else {
@@ -85,13 +95,13 @@ impl Batch {
             bail!(window, SizeMismatch, (field("")), wanted, "{named} bytes");
         }
         let buffers = Buffers { body, places, codec, batch: i };
-        Ok(Self { rows: rows as usize, bytes, nodes, first, buffers })
+        Ok(Self { rows: rows as usize, bytes, has_nulls, of, buffers })
     }
 
     /// The bytes that compressed columns of numbers become, as they say.
     pub(super) fn unpacked(&self, columns: &[Column]) -> u64 {
-        let numbers = columns.iter().zip(&self.first).filter(|(column, _)| matches!(column.kind, Kind::Numbers(_)));
-        let said = numbers.flat_map(|(_, &first)| [first, first + 1]).map(|i| self.buffers.unpacked(i));
+        let numbers = columns.iter().zip(&self.of).filter(|(column, _)| matches!(column.kind, Kind::Numbers(_)));
+        let said = numbers.flat_map(|(_, of)| [of.start, of.start + 1]).map(|i| self.buffers.unpacked(i));
         said.fold(0, u64::saturating_add).max(self.bytes)
     }
 
@@ -102,12 +112,11 @@ impl Batch {
 
     /// Whether a column has no value in some row.
     pub(super) fn has_nulls(&self, column: usize) -> bool {
-        self.nodes[column][1] != 0
+        self.has_nulls[column]
     }
 
-    /// Where the first `wanted` bytes of a buffer of a column of texts are: 1 is their ends, 2 the
-    /// texts.
-    pub(super) fn find_texts<'b, 'w: 'b>(
+    /// Where the first `wanted` bytes of a buffer of a column are. Memory that they need is counted.
+    pub(super) fn find_part<'b, 'w: 'b>(
         &'b self,
         window: &Window<'_, 'w>,
         column: usize,
@@ -115,7 +124,12 @@ impl Batch {
         wanted: usize,
         name: &str,
     ) -> Result<Found<'b>, IoError> {
-        self.buffers.find(window, self.first[column] + buffer, wanted, name)
+        self.buffers.find(window, self.of[column].start + buffer, wanted, name)
+    }
+
+    /// The number of buffers of a column.
+    pub(super) fn parts(&self, column: usize) -> usize {
+        self.of[column].len()
     }
 
     /// Where the values of some columns of numbers are. Memory that they need is counted.
@@ -126,9 +140,9 @@ impl Batch {
         wanted: &[usize],
     ) -> Result<Vec<Values<Found<'b>>>, IoError> {
         let find = |&column: &usize| {
-            let Column { name, kind } = &columns[column];
+            let Column { name, kind, .. } = &columns[column];
             let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };
-            let first = self.first[column];
+            let first = self.of[column].start;
             let bits = || self.buffers.find(window, first, self.rows.div_ceil(8), name);
             let values = self.buffers.find(window, first + 1, self.rows * width, name)?;
             Ok([values, if self.has_nulls(column) { bits()? } else { Found::Plain(&[]) }])

@@ -25,7 +25,7 @@ fn read_fixed<'w, 's, const N: usize>(
     mut take: impl FnMut(&Window<'w, 's>, usize, [&[u8]; N]) -> Result<(), IoError>,
 ) -> Result<u64, IoError> {
     let (mut memory, mut all): ([Vec<u8>; N], u64) = (from_fn(|_| vec![]), 0);
-    read(window, bounds, begin, |window, columns, batches| {
+    read(window, bounds, begin, |window, columns, batches, _| {
         let places = find(window, columns)?;
         for batch in batches {
             if let Some(at) = places.into_iter().find(|&at| batch.has_nulls(at)) {
@@ -132,9 +132,7 @@ fn check(window: &Window<'_, '_>, columns: &[Column], expected: &[(&str, Dtype)]
         match column.kind {
             Kind::Numbers(found) if found == *dtype => {}
             Kind::Numbers(found) => bail!(window, DtypeMismatch, "column `{name}`", dtype, found),
-            Kind::Text { .. } | Kind::Other(_) => {
-                bail!(window, DtypeMismatch, "column `{name}`", dtype, "another type")
-            }
+            _ => bail!(window, DtypeMismatch, "column `{name}`", dtype, "another type"),
         }
     }
     if columns.len() != expected.len() {

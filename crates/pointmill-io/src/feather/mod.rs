@@ -13,6 +13,7 @@ mod named;
 mod read;
 mod rows;
 mod schema;
+mod texts;
 mod write;
 
 pub(crate) use fixed::read_columns;

@@ -3,13 +3,13 @@
 use super::batch::Batch;
 use super::read::{expect_points, read};
 use super::schema::{Column, Kind};
+use super::texts::{Dictionaries, Words, each_text};
 use crate::bytes::{f64_at, u32_at, u64_at};
-use crate::error::{IoError, excerpt};
+use crate::error::IoError;
 use crate::fault::bail;
 use crate::limits::Bounds;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
-use std::collections::BTreeMap;
 
 /// A column that is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +57,7 @@ pub(crate) struct Values {
     /// For each row the index of its text in `names`.
     pub(crate) texts: Vec<u32>,
     /// The texts, each once.
-    pub(crate) names: Vec<String>,
-    known: BTreeMap<String, u32>,
+    pub(crate) words: Words,
 }
 
 /// The columns that are wanted, in that order.
@@ -76,7 +75,7 @@ pub(crate) fn read_named(
 ) -> Result<Named, IoError> {
     let mut named = Named { rows: 0, columns: wanted.iter().map(|_| Values::default()).collect() };
     let mut memory = vec![];
-    let rest = read(window, bounds, expect_points, |window, columns, batches| {
+    let rest = read(window, bounds, expect_points, |window, columns, batches, dictionaries| {
         let places = wanted.iter().map(|wanted| find(window, columns, wanted)).collect::<Result<Vec<_>, _>>()?;
         for batch in batches {
             bounds.check_points(window.source(), (named.rows + batch.rows) as u64)?;
@@ -87,7 +86,7 @@ pub(crate) fn read_named(
                     bail!(window, BadValue, ("column `{}`", columns[at].name), "a value in each row", "nulls");
                 }
                 match wanted.what {
-                    What::Text => values.push_texts(window, batch, columns, at, &mut memory)?,
+                    What::Text => values.push_texts(window, batch, columns, at, dictionaries)?,
                     _ => values.push_numbers(window, batch, columns, at, &mut memory)?,
                 }
             }
@@ -117,10 +116,10 @@ fn find(window: &Window<'_, '_>, columns: &[Column], wanted: &Wanted<'_>) -> Res
     let expected = match (wanted.what, columns[at].kind) {
         (What::Numbers, Kind::Numbers(Dtype::F32 | Dtype::F64 | Dtype::I64))
         | (What::Whole, Kind::Numbers(Dtype::I64))
-        | (What::Text, Kind::Text { .. }) => return Ok(Some(at)),
+        | (What::Text, Kind::Text(_) | Kind::Categories { .. }) => return Ok(Some(at)),
         (What::Numbers, _) => "numbers of f32, f64 or i64",
         (What::Whole, _) => "numbers of i64",
-        (What::Text, _) => "texts (utf8 or large utf8), to which pandas' astype(str) casts categories",
+        (What::Text, _) => "texts, or categories of texts",
     };
     bail!(window, DtypeMismatch, field, expected, "another type")
 }
@@ -157,44 +156,42 @@ impl Values {
         batch: &Batch,
         columns: &[Column],
         at: usize,
-        memory: &mut Vec<u8>,
+        dictionaries: &Dictionaries,
     ) -> Result<(), IoError> {
-        let Column { name, kind: Kind::Text { is_large } } = &columns[at] else { return Ok(()) };
-        if batch.rows == 0 {
-            return Ok(());
-        }
-        let width = if *is_large { 8 } else { 4 };
-        let found = batch.find_texts(window, at, 1, (batch.rows + 1) * width, name)?;
-        found.unpack(memory)?;
-        let bytes = found.bytes(memory);
-        let offset = |i: usize| if *is_large { u64_at(bytes, 8 * i) } else { u64::from(u32_at(bytes, 4 * i)) };
-        let offsets: Vec<u64> = (0..=batch.rows).map(offset).collect();
-        let field = format!("column `{name}`");
-        if !offsets.is_sorted() {
-            bail!(window, BadValue, field, "offsets that ascend", "offsets that do not");
-        }
-        let last = usize::try_from(offsets[batch.rows]).unwrap_or(usize::MAX);
-        let found = batch.find_texts(window, at, 2, last, name)?;
-        found.unpack(memory)?;
-        let bytes = found.bytes(memory);
+        let column = &columns[at];
         window.source().reserve(&mut self.texts, batch.rows)?;
-        for (i, pair) in offsets.windows(2).enumerate() {
-            let text = &bytes[pair[0] as usize..pair[1] as usize];
-            let Ok(text) = str::from_utf8(text) else {
-                bail!(window, BadValue, "{field}: row {i}", "text of UTF-8", excerpt(text));
-            };
-            let index = match self.known.get(text) {
-                Some(&index) => index,
-                None => {
-                    window.source().take(2 * text.len() + 64)?;
-                    let index = self.names.len() as u32;
-                    self.names.push(text.to_owned());
-                    self.known.insert(text.to_owned(), index);
-                    index
-                }
+        let Kind::Categories { dtype, id, .. } = column.kind else {
+            let Self { texts, words, .. } = self;
+            return each_text(window, batch, columns, at, |text| {
+                texts.push(words.index(window, text)?);
+                Ok(())
+            });
+        };
+        if let Some(dictionary) = dictionaries.get(&id) {
+            self.words.read(window, dictionary)?;
+        }
+        let mut memory = vec![];
+        let found = batch.find_part(window, at, 1, batch.rows * dtype.bytes(), &column.name)?;
+        found.unpack(&mut memory)?;
+        let bytes = found.bytes(&memory);
+        for i in 0..batch.rows {
+            let number = whole_at(bytes, dtype, i);
+            let index = usize::try_from(number).ok().and_then(|number| self.words.of_dictionary.get(number));
+            let Some(&index) = index else {
+                let wanted = format!("a number of its {} categories", self.words.of_dictionary.len());
+                bail!(window, BadValue, ("column `{}`: row {i}", column.name), wanted, number);
             };
             self.texts.push(index);
         }
         Ok(())
     }
+}
+
+/// The whole number of a row; one that is too large for the result becomes negative.
+fn whole_at(bytes: &[u8], dtype: Dtype, row: usize) -> i64 {
+    let width = dtype.bytes();
+    let bits = bytes[row * width..][..width].iter().rev().fold(0, |bits: u64, &byte| bits << 8 | u64::from(byte));
+    let is_signed = matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32);
+    let shift = if is_signed { 64 - 8 * width } else { 0 };
+    (bits << shift).cast_signed() >> shift
 }

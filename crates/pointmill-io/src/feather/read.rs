@@ -4,6 +4,7 @@
 use super::batch::Batch;
 use super::flat::{Broken, Table as Flat};
 use super::schema::{self, Column, Metadata};
+use super::texts::{Dictionaries, Dictionary};
 use super::{FEATHER_1, FILE, STREAM};
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
@@ -28,13 +29,13 @@ pub(super) fn read<'w, 's>(
     window: &mut Window<'w, 's>,
     bounds: &Bounds,
     begin: impl FnOnce(&Window<'w, 's>, &Metadata<'_>) -> Result<(), IoError>,
-    mut take: impl FnMut(&Window<'w, 's>, &[Column], &[Batch]) -> Result<(), IoError>,
+    mut take: impl FnMut(&Window<'w, 's>, &[Column], &[Batch], &Dictionaries) -> Result<(), IoError>,
 ) -> Result<u64, IoError> {
     let length = window.left();
     let is_file = start(window)?;
     let mut unpacked = 0u64;
-    let (mut head, mut columns, mut blocks) = (vec![], vec![], vec![]);
-    let (mut batches, mut held) = (vec![], 0);
+    let (mut head, mut columns, mut blocks, mut words) = (vec![], vec![], vec![], vec![]);
+    let (mut batches, mut held, mut dictionaries) = (vec![], 0, Dictionaries::new());
     let mut begin = Some(begin);
     loop {
         let at = window.position();
@@ -54,16 +55,18 @@ pub(super) fn read<'w, 's>(
             let found = format!("{} bytes", window.left().unwrap_or_default().max(body.len() as u64));
             bail!(window, Truncated, "{field}: body", wanted, found);
         }
+        let block = [at as i64, (here - at) as i64, parsed.body];
         match (parsed.kind, blocks.is_empty() && columns.is_empty()) {
             (SCHEMA, true) => {
                 let (read, metadata) = schema::read(window, &parsed.header)?;
                 begin.take().map_or(Ok(()), |begin| begin(window, &metadata))?;
                 columns = read;
-                take(window, &columns, &[])?;
+                dictionaries = Dictionary::of(&columns);
+                take(window, &columns, &[], &dictionaries)?;
             }
             (BATCH, false) => {
                 let i = blocks.len();
-                blocks.push([at as i64, (here - at) as i64, parsed.body]);
+                blocks.push(block);
                 held += body.len();
                 let batch = Batch::new(window, &columns, &parsed.header, body, i)?;
                 if batch.is_packed() {
@@ -74,12 +77,18 @@ pub(super) fn read<'w, 's>(
                 }
                 batches.push(batch);
                 if held >= TOGETHER {
-                    take(window, &columns, &std::mem::take(&mut batches))?;
+                    take(window, &columns, &std::mem::take(&mut batches), &dictionaries)?;
                     held = 0;
                 }
             }
-            (DICTIONARY, _) => {
-                bail!(window, UnsupportedFormat, field, "a table without dictionaries", "a dictionary");
+            (DICTIONARY, false) => {
+                words.push(block);
+                // The batches so far have the words so far.
+                if !batches.is_empty() {
+                    take(window, &columns, &std::mem::take(&mut batches), &dictionaries)?;
+                    held = 0;
+                }
+                add_words(window, &mut dictionaries, &parsed.header, (body, words.len() - 1), &field)?;
             }
             (kind, first) => {
                 let wanted = if first { "a schema" } else { "a batch" };
@@ -91,12 +100,27 @@ pub(super) fn read<'w, 's>(
         bail!(window, MissingField, "schema", "columns", "none");
     }
     if !batches.is_empty() {
-        take(window, &columns, &batches)?;
+        take(window, &columns, &batches, &dictionaries)?;
     }
     if is_file {
-        footer(window, &blocks)?;
+        footer(window, &blocks, &words)?;
     }
     window.rest()
+}
+
+/// Adds texts to the dictionary whose they are, if a column needs it.
+fn add_words(
+    window: &Window<'_, '_>,
+    dictionaries: &mut Dictionaries,
+    header: &Flat<'_>,
+    (body, i): (Vec<u8>, usize),
+    field: &str,
+) -> Result<(), IoError> {
+    let broken = |e: Broken| e.error(window, field);
+    let data = header.table(1).and_then(|data| data.ok_or(Broken)).map_err(broken)?;
+    let is_more = header.u8(2).map_err(broken)? != 0;
+    let dictionary = dictionaries.get_mut(&header.i64(0).map_err(broken)?);
+    dictionary.map_or(Ok(()), |of| of.add(window, &data, (body, i, is_more)))
 }
 
 /// Looks at how the bytes start; whether they are a file, whose magic is passed over, or a stream.
@@ -170,10 +194,10 @@ impl<'b> Message<'b> {
 }
 
 /// Compares the footer of a file, which ends it, with the batches that were read.
-fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]]) -> Result<(), IoError> {
+fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]], words: &[[i64; 3]]) -> Result<(), IoError> {
     let mut bytes = vec![];
     let tail = 4 + FILE.len();
-    let most = MAX_MESSAGE + 24 * blocks.len() as u64;
+    let most = MAX_MESSAGE + 24 * (blocks.len() + words.len()) as u64;
     let got = window.read_into(&mut bytes, most)?;
     if got == most {
         bail!(window, LimitExceeded, "footer", "less than {most} bytes", "more");
@@ -185,18 +209,16 @@ fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]]) -> Result<(), IoErro
     if usize::try_from(told).ok() != Some(length) {
         bail!(window, SizeMismatch, "footer", "{length} bytes", told);
     }
-    let listed = Flat::root(&bytes[..length]).and_then(|footer| {
-        let dictionaries = footer.structs::<3>(2)?.len();
-        Ok((dictionaries, footer.structs::<3>(3)?))
-    });
-    let Ok((dictionaries, mut listed)) = listed else {
+    let listed = Flat::root(&bytes[..length]).and_then(|footer| Ok([footer.structs::<3>(2)?, footer.structs::<3>(3)?]));
+    let Ok(mut listed) = listed else {
         bail!(window, BadHeader, "footer", "a valid table", "broken offsets");
     };
     // The second number has 32 bits and padding.
-    listed.iter_mut().for_each(|block| block[1] = i64::from(block[1] as i32));
-    if dictionaries > 0 || listed != blocks {
+    listed.iter_mut().flatten().for_each(|block| block[1] = i64::from(block[1] as i32));
+    if listed != [words, blocks] {
         let wanted = format!("the {} batches before it, in their order", blocks.len());
-        bail!(window, SizeMismatch, "footer", wanted, ("{} batches, {dictionaries} dictionaries", listed.len()));
+        let [words, blocks] = listed.map(|of| of.len());
+        bail!(window, SizeMismatch, "footer", wanted, "{blocks} batches, {words} dictionaries");
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::window::Window;
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut table = None;
     let mut left_out = vec![];
-    let rest = read(&mut Window::new(source), bounds, expect_points, |window, columns, batches| {
+    let rest = read(&mut Window::new(source), bounds, expect_points, |window, columns, batches, _| {
         if let Some(table) = &mut table {
             return push(window, bounds, table, columns, batches);
         }
@@ -36,7 +36,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
 fn entries(window: &Window<'_, '_>, bounds: &Bounds, columns: &[Column]) -> Result<Columns, IoError> {
     let numbers = columns.iter().enumerate().filter_map(|(token, column)| match column.kind {
         Kind::Numbers(dtype) => Some(Entry::new(&*column.name, dtype, token, 0)),
-        Kind::Text { .. } | Kind::Other(_) => None,
+        Kind::Text(_) | Kind::Categories { .. } | Kind::Other => None,
     });
     Columns::new(window, bounds, numbers.collect(), 0)
 }

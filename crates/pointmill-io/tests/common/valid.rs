@@ -64,19 +64,26 @@ fn text() -> Vec<Valid> {
 /// Fixtures of Arrow; every word of their descriptions may be a number.
 fn feather() -> Vec<Valid> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/feather");
-    ["sweep_lz4.feather", "sweep_zstd.feather", "sweep_plain.feather", "stream_lz4.arrow", "survey_zstd.arrow"]
-        .map(|name| {
-            let format = if name.ends_with("feather") { Format::Feather } else { Format::Arrow };
-            let bytes = std::fs::read(folder.join(name)).unwrap();
-            let mut valid = Valid::new(name, format, bytes);
-            let length = valid.bytes.len();
-            valid.boundaries.extend((8..length).step_by(if length > 6000 { 128 } else { 64 }));
-            // Messages, and what follows them; before the end stands the footer.
-            let described = (0..1600).chain(length.saturating_sub(600)..length - 8).filter(|at| at % 4 == 0);
-            valid.numbers = described.map(|at| (at, 4)).collect();
-            valid
-        })
-        .to_vec()
+    [
+        "sweep_lz4.feather",
+        "sweep_zstd.feather",
+        "sweep_plain.feather",
+        "stream_lz4.arrow",
+        "survey_zstd.arrow",
+        "others_lz4.feather",
+    ]
+    .map(|name| {
+        let format = if name.ends_with("feather") { Format::Feather } else { Format::Arrow };
+        let bytes = std::fs::read(folder.join(name)).unwrap();
+        let mut valid = Valid::new(name, format, bytes);
+        let length = valid.bytes.len();
+        valid.boundaries.extend((8..length).step_by(if length > 6000 { 128 } else { 64 }));
+        // Messages, and what follows them; before the end stands the footer.
+        let described = (0..1600).chain(length.saturating_sub(600)..length - 8).filter(|at| at % 4 == 0);
+        valid.numbers = described.map(|at| (at, 4)).collect();
+        valid
+    })
+    .to_vec()
 }
 
 /// A cloud in a chunk with its index, and one outside of chunks.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,11 @@ def _averages(found: dict[str, np.ndarray]) -> Averages:
 
 def _places(current_classes: Any, names: Sequence[str]) -> list[int]:
     """The places of classes, which are given by name or place, one or a list of them."""
-    given = list(current_classes) if isinstance(current_classes, (list, tuple)) else [current_classes]
+    is_one = isinstance(current_classes, str) or np.ndim(current_classes) == 0 and not isinstance(current_classes, Iterable)
     places = []
-    for one in given:
+    for one in [current_classes] if is_one else current_classes:
         place = names.index(one) if one in names else one
-        if isinstance(place, str) or not 0 <= place < len(names):
+        if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
             raise ValueError(f"current_classes: expected some of {', '.join(names)}, or their places, got {one!r}")
         places.append(int(place))
     return places

@@ -9,9 +9,7 @@ use crate::flags::{MemoryArgs, names};
 use crate::json::{self, Run};
 use crate::text::label;
 use clap::Args;
-use pointmill_detection::{DetectionParams, Protocol, Verdict, compare_watched, evaluate_watched};
-use pointmill_io::IoError;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use pointmill_detection::{Change, DetectionParams, DetectionReport, Detections, Protocol, Verdict, compare, evaluate};
 use std::path::{Path, PathBuf};
 
 /// The name of the command.
@@ -62,50 +60,16 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
         protocol: args.protocol,
     };
     printer.record("begin", &json::Begin { run: run(), inputs: files.len(), origin: None, of: begin })?;
-    let mut read = vec![];
-    for (index, file) in files.iter().enumerate() {
-        let against = (index != 1).then_some(files[1]);
-        match pointmill_detection::read(file, against, args.protocol, &args.memory.limits()) {
-            Ok(boxes) => read.push(boxes),
-            Err(e) => InputError::from(e).tell(printer, index, &shown(file))?,
-        }
-    }
-    if read.len() < files.len() {
-        return Err(Failure::Inputs { failed: files.len() - read.len(), inputs: files.len() });
-    }
-    interrupt::check()?;
-    let [predictions, truth] = [&read[0], &read[1]];
-    let found = interruptible(|watch| evaluate_watched(predictions, truth, &params, watch))?;
-    for precision in &found.precisions {
-        printer.record("frame", &Precision::from(precision))?;
-    }
-    found.warnings.iter().for_each(stderr::warning);
-    let changes = match read.get(2) {
-        None => None,
-        Some(other) => {
-            interrupt::check()?;
-            let before = interruptible(|watch| evaluate_watched(other, truth, &params, watch))?;
-            // What is odd about the truth was said.
-            let told = before.warnings.iter().filter_map(|told| told.strip_prefix("predictions: "));
-            told.for_each(|told| stderr::warning(format_args!("--compare: {told}")));
-            Some(interruptible(|watch| compare_watched([&before, &found], [other, predictions], truth, watch))?)
-        }
-    };
-    if let Some(path) = drawn {
-        interrupt::check()?;
-        let names = [0, 1].map(|k| label(&shown(files[k])));
-        let mean = report::mean_ap(&found).map_or_else(String::new, |mean| format!(", {mean}"));
-        let title = format!("{} against {}, {}{mean}", names[0], names[1], found.protocol);
-        picture::write(path, &title, &found, [predictions, truth], clouds.as_ref())?;
-    }
+    let measure = || measured(args, &files, &params, clouds.as_ref(), printer);
+    let (found, changes, [predictions, truth]) = interrupt::at_once(measure)?;
     let with =
         |verdict| changes.as_ref().map(|changes| changes.iter().filter(|change| change.verdict == verdict).count());
     let counts = Counts { inputs: files.len(), done: files.len(), ..Counts::default() };
     let of = Totals {
         protocol: found.protocol,
         frames: found.frames,
-        predictions: predictions.len(),
-        truth: truth.len(),
+        predictions,
+        truth,
         mean_ap: found.mean_ap,
         errors: found.errors,
         nds: found.nds,
@@ -126,15 +90,48 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     }
 }
 
-/// Work that a signal ends within some milliseconds, at its next look.
-fn interruptible<T>(work: impl FnOnce(&(dyn Fn() + Sync)) -> Result<T, IoError>) -> Result<T, Failure> {
-    let watch = || {
-        if let Err(asked) = interrupt::check() {
-            resume_unwind(Box::new(asked));
+/// The report, the changes since the other run, and the numbers of boxes; draws them if asked to.
+fn measured(
+    args: &DetectionsArgs,
+    files: &[&Path],
+    params: &DetectionParams,
+    clouds: Option<&Clouds<'_>>,
+    printer: &mut Printer,
+) -> Result<(DetectionReport, Option<Vec<Change>>, [usize; 2]), Failure> {
+    let limits = args.memory.limits();
+    let mut read = vec![];
+    for (index, file) in files.iter().enumerate() {
+        let against = (index != 1).then_some(files[1]);
+        match pointmill_detection::read(file, against, args.protocol, &limits) {
+            Ok(boxes) => read.push(boxes),
+            Err(e) => InputError::from(e).tell(printer, index, &shown(file))?,
+        }
+    }
+    if read.len() < files.len() {
+        return Err(Failure::Inputs { failed: files.len() - read.len(), inputs: files.len() });
+    }
+    let [predictions, truth] = [&read[0], &read[1]];
+    let found = evaluate(predictions, truth, params)?;
+    for precision in &found.precisions {
+        printer.record("frame", &Precision::from(precision))?;
+    }
+    found.warnings.iter().for_each(stderr::warning);
+    let changes = match read.get(2) {
+        None => None,
+        Some(other) => {
+            let before = evaluate(other, truth, params)?;
+            // What is odd about the truth was said.
+            let told = before.warnings.iter().filter_map(|told| told.strip_prefix("predictions: "));
+            told.for_each(|told| stderr::warning(format_args!("--compare: {told}")));
+            Some(compare([&before, &found], [other, predictions], truth)?)
         }
     };
-    match catch_unwind(AssertUnwindSafe(|| work(&watch))) {
-        Ok(done) => Ok(done?),
-        Err(panic) => Err(*panic.downcast::<Failure>().unwrap_or_else(|panic| resume_unwind(panic))),
+    if let Some(path) = args.visualize.as_deref() {
+        let names = [0, 1].map(|k| label(&shown(files[k])));
+        let mean = report::mean_ap(&found).map_or_else(String::new, |mean| format!(", {mean}"));
+        let title = format!("{} against {}, {}{mean}", names[0], names[1], found.protocol);
+        picture::write(path, &title, &found, [predictions, truth], clouds)?;
     }
+    let counts = [predictions, truth].map(Detections::len);
+    Ok((found, changes, counts))
 }

@@ -4,8 +4,8 @@ use super::points::Clouds;
 use crate::failure::Failure;
 use crate::outputs::has_extension;
 use crate::picture::save_scene;
+use crate::stderr;
 use crate::text::{counted, grouped};
-use crate::{interrupt, stderr};
 use pointmill_detection::{AveragePrecision, DetectionReport, Detections, Fate};
 use pointmill_io::{Place, escape};
 use pointmill_view::{BoxFate, DetectionFrame, detection_scene, require_memory};
@@ -98,7 +98,6 @@ fn add_points(frames: &mut [(&str, Shown)], clouds: &Clouds<'_>) -> Result<(), F
     require_memory(1, MOST_POINTS)?;
     let mut without = vec![];
     for (name, shown) in frames.iter_mut() {
-        interrupt::check()?;
         let rows: Vec<[f32; 7]> = shown.frame.boxes.iter().map(|(row, _)| *row).collect();
         match clouds.of(name, shown.sensor, &rows, most)? {
             Some(points) => shown.frame.points = points,
