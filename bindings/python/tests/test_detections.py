@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pointmill
+from test_threads import interrupted
 
 RNG = np.random.default_rng(7)
 
@@ -170,6 +171,27 @@ def test_scores_below_0_are_scores():
     assert want[0] > 0 and fates(found["scores"] - 2) == want
     # A score of -1 is one too: the boxes count in the order of their rows.
     assert fates(np.full(len(found["scores"]), -1.0)) == fates(np.full(len(found["scores"]), 0.5))
+
+
+@pytest.mark.parametrize("after", [0.05, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("kind", ["columns", "file"])
+def test_an_interrupt_is_answered_at_once(kind, after, tmp_path):
+    """Wherever it comes: while names are taken over, files are read, boxes are matched, arrays are made."""
+    n = 600_000
+    rows = np.arange(n)
+    truth = {
+        "frames": (rows // 300).tolist(),
+        "classes": ["Car"] * n,
+        "boxes": np.stack([rows % 30 * 1.0, rows // 30 % 10 * 1.0, *(rows * 0 + x for x in (0, 4, 2, 1.5, 0.3))], 1),
+        "image_boxes": np.tile([100.0, 100, 160, 170], (n, 1)) + (rows % 30)[:, None],
+        "scores": rows % 97 / 97,
+    }
+    if kind == "file":
+        path = tmp_path / "boxes.txt"
+        line = "{} {} Car 0 0 0 {} 170 {} 230 1.6 1.7 3.2 {} 1.7 {} 0.5 0.{}\n"
+        path.write_text("".join(line.format(i // 300, i, i % 30, i % 30 + 50, i % 30, i // 30 % 10, i % 89 + 10) for i in range(n)))
+        truth = path
+    assert interrupted(lambda: pointmill.evaluate_detections(truth, truth, protocol="kitti"), after) < 0.5
 
 
 def test_refused_arguments(tmp_path):

@@ -8,7 +8,6 @@ use numpy::{PyArray1, PyArrayMethods};
 use pointmill::internals::par;
 use pointmill_detection::{DetectionParams, Metric, Protocol, kitti_curves};
 use pyo3::prelude::*;
-use std::sync::Arc;
 
 /// Recall, precision and orientation of each class, metric and least overlap, at the levels of KITTI:
 /// `[cases, 3, 3, 41]`.
@@ -27,8 +26,7 @@ pub(crate) fn curves_of_kitti<'py>(
     let truth = Given::new(truth, "truth", Protocol::KittiR40, None)?;
     let found = Given::new(predictions, "predictions", Protocol::KittiR40, Some(&truth))?;
     let count = of.len();
-    let curves = run(py, Effort::Long, Arc::new((found, truth, of)), |held| {
-        let (found, truth, of) = &**held;
+    let curves = run(py, Effort::Long, (), move |()| {
         let of: Vec<_> = of.iter().map(|(class, metric, threshold)| (&**class, *metric, *threshold)).collect();
         kitti_curves(&found.boxes, &truth.boxes, &of, DetectionParams::default().max_memory, &par::check)
     })?

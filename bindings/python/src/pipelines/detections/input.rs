@@ -1,16 +1,19 @@
 //! Boxes as callers give them: the files of a benchmark, or a dict of columns.
 
-use crate::args::List;
-use crate::ending::detached;
 use crate::errors::{file, kind, value};
+use crate::interrupt::{Effort, run};
 use crate::poses;
 use pointmill_detection::{Detections, Protocol, read};
 use pointmill_io::detections::{ATTRIBUTES, BoxState, ImageBox};
 use pointmill_io::{Limits, escape};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+
+/// The names between two looks for signals.
+const LOOK: usize = 4096;
 
 /// The columns that a dict may have.
 const COLUMNS: [&str; 12] = [
@@ -49,10 +52,12 @@ impl Given {
             return Columns { dict: columns, name, scored: name != "truth", rows: 0 }.read(protocol);
         }
         let got = || object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
-        let path: PathBuf = object.extract().map_err(|_| kind(name, "a path, or a dict of columns", got()))?;
-        let against = truth.and_then(|truth| truth.path.as_deref());
-        let boxes = detached(object.py(), || read(&path, against, protocol, &Limits::default())).map_err(file)?;
-        Ok(Self { boxes, path: Some(path), order: None })
+        let wrong = |e| of_kind(object.py(), e, || kind(name, "a path, or a dict of columns", got()));
+        let path: PathBuf = object.extract().map_err(wrong)?;
+        let against = truth.and_then(|truth| truth.path.clone());
+        let work = move |(): &()| (read(&path, against.as_deref(), protocol, &Limits::default()), path);
+        let (boxes, path) = run(object.py(), Effort::Long, (), work)?;
+        Ok(Self { boxes: boxes.map_err(file)?, path: Some(path), order: None })
     }
 
     /// Adds the frames of another side to columns, in which a frame without rows cannot stand.
@@ -79,6 +84,11 @@ impl Given {
     }
 }
 
+/// The error of an object of another kind; what its own code raised, as an answer to Ctrl-C, stays.
+fn of_kind(py: Python<'_>, raised: PyErr, wrong: impl FnOnce() -> PyErr) -> PyErr {
+    if raised.is_instance_of::<PyTypeError>(py) { wrong() } else { raised }
+}
+
 /// A dict with a value for each box in each column.
 struct Columns<'a, 'py> {
     dict: &'a Bound<'py, PyDict>,
@@ -103,17 +113,6 @@ impl<'py> Columns<'_, 'py> {
         let [Some(frames), Some(classes)] = [frames, classes] else {
             return Err(value(self.name, "the columns frames and classes", "none"));
         };
-        let mut order: Vec<usize> = (0..self.rows).collect();
-        order.sort_by(|&a, &b| frames[a].cmp(&frames[b]));
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        frames.iter().for_each(|frame| *counts.entry(&**frame).or_default() += 1);
-        let ends = counts.values().scan(0, |end, n| {
-            *end += n;
-            Some(*end)
-        });
-        let splits = std::iter::once(0).chain(ends).collect();
-        let known: Vec<&str> = classes.iter().map(|class| &**class).collect::<BTreeSet<_>>().into_iter().collect();
-        let class = |row: usize| known.binary_search(&&*classes[row]).unwrap_or(0) as u32;
         let scores = if self.scored { self.column("scores", 1)? } else { Some(vec![1.0; self.rows]) };
         let Some(scores) = scores else {
             let got = "none; give ones if all boxes are equally sure";
@@ -125,22 +124,36 @@ impl<'py> Columns<'_, 'py> {
             Protocol::Argoverse2 => (vec![], vec![]),
         };
         let num_points = self.column("num_points", 1)?.unwrap_or_default();
-        let boxes = boxes.as_chunks().0;
-        let pick = |of: &[f64]| if of.is_empty() { vec![] } else { order.iter().map(|&row| of[row]).collect() };
-        let boxes = Detections {
-            frames: counts.keys().map(ToString::to_string).collect(),
-            splits,
-            classes: known.iter().map(ToString::to_string).collect(),
-            class: order.iter().map(|&row| class(row)).collect(),
-            boxes: order.iter().map(|&row| boxes[row]).collect(),
-            scores: pick(&scores),
-            image: order.iter().filter_map(|&row| image.get(row).copied()).collect(),
-            states: order.iter().filter_map(|&row| states.get(row).copied()).collect(),
-            num_points: pick(&num_points).into_iter().map(|n| n as i64).collect(),
-            unscored: None,
-            warnings: told.into_iter().collect(),
+        let work = move |(): &()| {
+            let mut order: Vec<usize> = (0..frames.len()).collect();
+            order.sort_by(|&a, &b| frames[a].cmp(&frames[b]));
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            frames.iter().for_each(|frame| *counts.entry(&**frame).or_default() += 1);
+            let ends = counts.values().scan(0, |end, n| {
+                *end += n;
+                Some(*end)
+            });
+            let splits = std::iter::once(0).chain(ends).collect();
+            let known: Vec<&str> = classes.iter().map(|class| &**class).collect::<BTreeSet<_>>().into_iter().collect();
+            let class = |row: usize| known.binary_search(&&*classes[row]).unwrap_or(0) as u32;
+            let boxes = boxes.as_chunks().0;
+            let pick = |of: &[f64]| if of.is_empty() { vec![] } else { order.iter().map(|&row| of[row]).collect() };
+            let boxes = Detections {
+                frames: counts.keys().map(ToString::to_string).collect(),
+                splits,
+                classes: known.iter().map(ToString::to_string).collect(),
+                class: order.iter().map(|&row| class(row)).collect(),
+                boxes: order.iter().map(|&row| boxes[row]).collect(),
+                scores: pick(&scores),
+                image: order.iter().filter_map(|&row| image.get(row).copied()).collect(),
+                states: order.iter().filter_map(|&row| states.get(row).copied()).collect(),
+                num_points: pick(&num_points).into_iter().map(|n| n as i64).collect(),
+                unscored: None,
+                warnings: told.into_iter().collect(),
+            };
+            Given { boxes, path: None, order: Some(order) }
         };
-        Ok(Given { boxes, path: None, order: Some(order) })
+        run(self.dict.py(), Effort::Long, (), work)
     }
 
     /// The numbers of a column, and how many each row has.
@@ -173,12 +186,23 @@ impl<'py> Columns<'_, 'py> {
     fn words(&self, column: &str) -> PyResult<Option<Vec<String>>> {
         let Some(object) = self.dict.get_item(column)? else { return Ok(None) };
         let name = format!("{}[{column:?}]", self.name);
-        let List(items): List<Bound<'py, PyAny>> =
-            object.extract().map_err(|_| kind(&name, "a list or array of names", "something else"))?;
-        if items.len() != self.rows {
-            return Err(value(&name, format_args!("{} names, as boxes has rows", self.rows), items.len()));
+        let wrong = || kind(&name, "a list or array of names", "something else");
+        if object.is_instance_of::<PyString>() {
+            return Err(wrong());
         }
-        items.iter().map(|item| Ok(item.str()?.to_string())).collect::<PyResult<_>>().map(Some)
+        let items = object.try_iter().map_err(|e| of_kind(object.py(), e, wrong))?;
+        let mut words = Vec::with_capacity(self.rows);
+        for item in items.take(self.rows.saturating_add(1)) {
+            if words.len().is_multiple_of(LOOK) {
+                object.py().check_signals()?;
+            }
+            words.push(item?.str()?.to_string());
+        }
+        if words.len() == self.rows {
+            return Ok(Some(words));
+        }
+        let got = object.len().unwrap_or(words.len());
+        Err(value(&name, format_args!("{} names, as boxes has rows", self.rows), got))
     }
 
     /// The boxes in the image that KITTI has.

@@ -14,7 +14,6 @@ use input::Given;
 use pointmill::internals::par;
 use pointmill_detection::{DetectionParams, compare_watched, evaluate_watched};
 use pyo3::prelude::*;
-use std::sync::Arc;
 
 /// Score 3D detections against the truth, as KITTI, nuScenes or Argoverse 2 does.
 ///
@@ -77,22 +76,20 @@ pub(crate) fn evaluate_detections<'py>(
     let mut truth = Given::new(truth, "truth", params.protocol, None)?;
     let mut found = Given::new(predictions, "predictions", params.protocol, Some(&truth))?;
     let mut other = compare.map(|other| Given::new(other, "compare", params.protocol, Some(&truth))).transpose()?;
-    truth.add_frames(&found);
-    other.iter().for_each(|other| truth.add_frames(other));
-    found.add_frames(&truth);
-    other.iter_mut().for_each(|other| other.add_frames(&truth));
-    let sides = Arc::new((found, truth, other));
-    let (report, changes) = run(py, Effort::Long, Arc::clone(&sides), move |sides| {
-        let (found, truth, other) = &**sides;
+    let (report, changes, sides) = run(py, Effort::Long, (), move |()| {
+        truth.add_frames(&found);
+        other.iter().for_each(|other| truth.add_frames(other));
+        found.add_frames(&truth);
+        other.iter_mut().for_each(|other| other.add_frames(&truth));
         let report = evaluate_watched(&found.boxes, &truth.boxes, &params, &par::check)?;
         let changes = other.as_ref().map(|other| {
             let before = evaluate_watched(&other.boxes, &truth.boxes, &params, &par::check)?;
             let boxes = [&other.boxes, &found.boxes];
             compare_watched([&before, &report], boxes, &truth.boxes, &par::check)
         });
-        Ok((report, changes.transpose()?))
+        Ok((report, changes.transpose()?, [found, truth]))
     })?
     .map_err(file)?;
     warn(py, report.warnings.iter())?;
-    result::report(py, &report, changes.as_deref(), [&sides.0, &sides.1])
+    result::report(py, &report, changes.as_deref(), sides.each_ref())
 }

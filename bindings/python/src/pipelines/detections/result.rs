@@ -103,6 +103,7 @@ fn precision<'py>(py: Python<'py>, of: &AveragePrecision, sides: [&Given; 2]) ->
         PyArray1::from_vec(py, rows.collect())
     };
     let found = of.predictions.iter().filter(|row| row.fate == Fate::True).filter_map(|row| row.other);
+    py.check_signals()?;
     Fields::new(py, None)
         .set("class_name", of.class)?
         .set("metric", of.metric.as_str())?
