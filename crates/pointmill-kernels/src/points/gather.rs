@@ -202,39 +202,18 @@ impl<T: Stored> GatherArgs<T> {
 }
 
 macro_rules! gathers {
-    ($($Type:ty: $Gather:ident = $gather:literal, $Gradient:ident = $gradient:literal, $Long:ident = $long:literal,
-        $Weights:ident = $weights:literal;)+) => {$(
+    ($($Type:ty: $Gather:ident = $gather:literal;)+) => {$(
         kernel! {
             /// Adds up the weighted features of the rows that each sum names. One thread some channels of a sum.
             $Gather = $gather, block BLOCK, shared 0, cooperative false,
             fn(a: GatherArgs<$Type>) { a.gather() }
         }
-        kernel! {
-            /// Adds up what each row gets of the gradient of the sums, place after place. One thread some
-            /// channels of a row.
-            $Gradient = $gradient, block BLOCK, shared 0, cooperative false,
-            fn(a: GatherArgs<$Type>) { a.gradient() }
-        }
-        kernel! {
-            /// The same for rows that many places name. A warp takes a channel of a row, and then another one.
-            $Long = $long, block BLOCK, shared 0, cooperative true,
-            fn(a: GatherArgs<$Type>) { a.gradient_of_long() }
-        }
-        kernel! {
-            /// Multiplies the features of each place by the gradient of its sum. One thread a place.
-            $Weights = $weights, block BLOCK, shared 0, cooperative false,
-            fn(a: GatherArgs<$Type>) { a.gradient_of_weights() }
-        }
     )+};
 }
 
 gathers! {
-    f32: GatherF32 = "points_gather_f32", GradientF32 = "points_gradient_f32",
-        LongF32 = "points_long_f32", WeightsF32 = "points_weights_f32";
-    f64: GatherF64 = "points_gather_f64", GradientF64 = "points_gradient_f64",
-        LongF64 = "points_long_f64", WeightsF64 = "points_weights_f64";
-    F16: GatherF16 = "points_gather_f16", GradientF16 = "points_gradient_f16",
-        LongF16 = "points_long_f16", WeightsF16 = "points_weights_f16";
-    Bf16: GatherBf16 = "points_gather_bf16", GradientBf16 = "points_gradient_bf16",
-        LongBf16 = "points_long_bf16", WeightsBf16 = "points_weights_bf16";
+    f32: GatherF32 = "points_gather_f32";
+    f64: GatherF64 = "points_gather_f64";
+    F16: GatherF16 = "points_gather_f16";
+    Bf16: GatherBf16 = "points_gather_bf16";
 }

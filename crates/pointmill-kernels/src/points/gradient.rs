@@ -1,8 +1,8 @@
 //! Gradients of weighted sums of features of rows.
 
 use super::gather::{AHEAD, CHANNELS, GatherArgs};
-use crate::prim::BLOCK;
-use crate::scatter::Stored;
+use crate::prim::{BLOCK, WARPS};
+use crate::scatter::{Bf16, F16, Stored};
 use crate::simt::*;
 use pointmill_core::reduction::Number;
 
@@ -10,8 +10,40 @@ use pointmill_core::reduction::Number;
 pub const LONG: u32 = 64;
 /// Places of a row that are on their way at once.
 const GRADIENTS_AHEAD: usize = 8;
-/// Places of a long row that are on their way at once, for each lane.
-const WARPS_AHEAD: usize = 4;
+/// Words of shared memory of a block that adds up long rows.
+const STAGE: u32 = 8192;
+
+/// Values of places of a long row, a channel for each lane.
+struct Stage<T> {
+    words: Shared,
+    of: core::marker::PhantomData<T>,
+}
+
+impl<T: Stored> Stage<T> {
+    /// Places that there is room for.
+    const PLACES: u32 = STAGE / WARP / T::WORDS;
+
+    #[inline(always)]
+    fn new() -> Self {
+        Self { words: Shared::at(0), of: core::marker::PhantomData }
+    }
+
+    #[inline(always)]
+    fn set(&self, place: u32, value: T::Wide) {
+        let (at, bits) = (place * WARP * T::WORDS + lane(), T::bits(value));
+        self.words.set(at, bits as u32);
+        if T::WORDS == 2 {
+            self.words.set(at + WARP, (bits >> 32) as u32);
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, place: u32) -> T::Wide {
+        let at = place * WARP * T::WORDS + lane();
+        let high = if T::WORDS == 2 { self.words.get(at + WARP) } else { 0 };
+        T::of_bits((high as u64) << 32 | self.words.get(at) as u64)
+    }
+}
 
 impl<T: Stored> GatherArgs<T> {
     /// The place that comes at `k` of all lists, and the sum of its item that it is of.
@@ -38,7 +70,7 @@ impl<T: Stored> GatherArgs<T> {
     /// # Safety
     /// Inside a launch with a thread for each group of channels of each row.
     #[inline(always)]
-    pub(super) unsafe fn gradient(&self) {
+    unsafe fn gradient(&self) {
         let own = self.own(self.rows);
         if own.item >= self.items {
             return;
@@ -83,51 +115,54 @@ impl<T: Stored> GatherArgs<T> {
     }
 
     /// # Safety
-    /// Inside a launch of whole warps, after [`Self::gradient`].
+    /// Inside a launch of whole blocks with [`STAGE`] words, after [`Self::gradient`].
     #[inline(always)]
-    pub(super) unsafe fn gradient_of_long(&self) {
+    unsafe fn gradient_of_long(&self) {
+        let stage = Stage::<T>::new();
         // SAFETY: the rows in the list are there, and so are their places.
         unsafe {
             let rows = if *self.num_long < self.long_room { *self.num_long } else { self.long_room };
-            let parts = rows as u64 * self.channels as u64;
-            let mut part = (global_index() / WARP) as u64;
-            while part < parts {
-                let row = *self.long.add((part / self.channels as u64) as usize);
-                let (item, at, channel) = (row / self.rows, row % self.rows, (part % self.channels as u64) as u32);
-                let (from, apart) = self.line(item, channel, self.count);
+            let groups = self.channels.div_ceil(WARP);
+            let mut part = block_index() as u64;
+            while part < rows as u64 * groups as u64 {
+                let row = *self.long.add((part / groups as u64) as usize);
+                let (item, at) = (row / self.rows, row % self.rows);
+                let channel = (part % groups as u64) as u32 * WARP + lane();
+                let (from, apart) = self.line(item, if channel < self.channels { channel } else { 0 }, self.count);
                 let (start, end) = (*self.splits.add(row as usize), *self.splits.add(row as usize + 1));
-                let value = |k: u32| {
-                    let (place, sum) = self.place(if k < end { k } else { end - 1 }, item);
-                    self.weighed(place, *self.grad.add(from + sum * apart))
-                };
-                let load = |k: u32| {
-                    let mut values = [T::Wide::ZERO; WARPS_AHEAD];
-                    for j in 0..WARPS_AHEAD {
-                        values[j] = value(k + j as u32 * WARP + lane());
-                    }
-                    values
-                };
                 let (mut total, mut k) = (T::Wide::ZERO, start);
-                let mut next = load(start);
                 while k < end {
-                    // The next values are on their way while these are added, lane after lane.
-                    let values = next;
-                    next = load(k + WARPS_AHEAD as u32 * WARP);
-                    for j in 0..WARPS_AHEAD {
-                        let bits = T::bits(values[j]);
-                        for x in 0..WARP {
-                            let other =
-                                if T::WORDS == 2 { shuffle_u64(bits, x) } else { shuffle(bits as u32, x) as u64 };
-                            total = if k + x < end { total.plus(T::of_bits(other)) } else { total };
+                    let here = if end - k < Stage::<T>::PLACES { end - k } else { Stage::<T>::PLACES };
+                    // Each warp brings every eighth place, a lane its channel of it.
+                    let mut x = warp();
+                    while x < here {
+                        let mut next = [T::Wide::ZERO; GRADIENTS_AHEAD];
+                        for j in 0..GRADIENTS_AHEAD {
+                            let there = x + j as u32 * WARPS;
+                            let (place, sum) = self.place(k + if there < here { there } else { x }, item);
+                            next[j] = self.weighed(place, *self.grad.add(from + sum * apart));
                         }
-                        k += WARP;
+                        for j in 0..GRADIENTS_AHEAD {
+                            if x + (j as u32) * WARPS < here {
+                                stage.set(x + j as u32 * WARPS, next[j]);
+                            }
+                        }
+                        x += WARPS * GRADIENTS_AHEAD as u32;
                     }
+                    sync_block();
+                    if warp() == 0 {
+                        for x in 0..here {
+                            total = total.plus(stage.get(x));
+                        }
+                    }
+                    sync_block();
+                    k += here;
                 }
-                if lane() == 0 {
+                if (warp() == 0) & (channel < self.channels) {
                     let (to, apart) = self.line(item, channel, self.rows);
                     *self.out.add(to + at as usize * apart) = T::narrow(total.canonical());
                 }
-                part += (grid_size() * BLOCK / WARP) as u64;
+                part += grid_size() as u64;
             }
         }
     }
@@ -135,7 +170,7 @@ impl<T: Stored> GatherArgs<T> {
     /// # Safety
     /// Inside a launch with a thread for each place.
     #[inline(always)]
-    pub(super) unsafe fn gradient_of_weights(&self) {
+    unsafe fn gradient_of_weights(&self) {
         let place = global_index();
         if place >= self.items * self.count * self.k {
             return;
@@ -164,4 +199,32 @@ impl<T: Stored> GatherArgs<T> {
             *self.of_weights.add(place as usize) = total.canonical();
         }
     }
+}
+
+macro_rules! gradients {
+    ($($Type:ty: $Gradient:ident = $gradient:literal, $Long:ident = $long:literal, $Weights:ident = $weights:literal;)+) => {$(
+        kernel! {
+            /// Adds up what each row gets of the gradient of the sums, place after place. One thread some
+            /// channels of a row.
+            $Gradient = $gradient, block BLOCK, shared 0, cooperative false,
+            fn(a: GatherArgs<$Type>) { a.gradient() }
+        }
+        kernel! {
+            /// The same for rows that many places name. A block takes 32 channels of a row, and then others.
+            $Long = $long, block BLOCK, shared STAGE, cooperative true,
+            fn(a: GatherArgs<$Type>) { a.gradient_of_long() }
+        }
+        kernel! {
+            /// Multiplies the features of each place by the gradient of its sum. One thread a place.
+            $Weights = $weights, block BLOCK, shared 0, cooperative false,
+            fn(a: GatherArgs<$Type>) { a.gradient_of_weights() }
+        }
+    )+};
+}
+
+gradients! {
+    f32: GradientF32 = "points_gradient_f32", LongF32 = "points_long_f32", WeightsF32 = "points_weights_f32";
+    f64: GradientF64 = "points_gradient_f64", LongF64 = "points_long_f64", WeightsF64 = "points_weights_f64";
+    F16: GradientF16 = "points_gradient_f16", LongF16 = "points_long_f16", WeightsF16 = "points_weights_f16";
+    Bf16: GradientBf16 = "points_gradient_bf16", LongBf16 = "points_long_bf16", WeightsBf16 = "points_weights_bf16";
 }

@@ -11,11 +11,11 @@ mod nearest;
 
 pub use buckets::{BUCKET, BucketArgs, BucketBounds, Buckets, Extent, ItemPoints, Places, PlacesArgs};
 pub use furthest::{FURTHEST_BLOCK, Furthest, FurthestArgs};
-pub use gather::{
-    CHANNELS, GatherArgs, GatherBf16, GatherF16, GatherF32, GatherF64, GradientBf16, GradientF16, GradientF32,
-    GradientF64, LongBf16, LongF16, LongF32, LongF64, WeightsBf16, WeightsF16, WeightsF32, WeightsF64,
+pub use gather::{CHANNELS, GatherArgs, GatherBf16, GatherF16, GatherF32, GatherF64};
+pub use gradient::{
+    GradientBf16, GradientF16, GradientF32, GradientF64, LONG, LongBf16, LongF16, LongF32, LongF64, WeightsBf16,
+    WeightsF16, WeightsF32, WeightsF64,
 };
-pub use gradient::LONG;
 pub use nearest::{FewNearest, MOST_NEAREST, ManyNearest, NearestArgs, order};
 
 /// The kernels of this module.

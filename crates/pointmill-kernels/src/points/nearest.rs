@@ -188,20 +188,29 @@ unsafe fn search<const R: usize>(a: &NearestArgs) {
                     best.look(a, (item, start as u32), p);
                 }
             }
-            let mut base = first;
-            while base < end {
+            // The warp of buckets with the nearest one first: then fewer of the others are near enough.
+            let warps = (end - first).div_ceil(WARP);
+            let begin = if start == LAST { 0 } else { (start as u32 - first) / WARP };
+            let mut turn = 0;
+            while turn < warps {
+                let base = first + (begin + turn) % warps * WARP;
                 let bucket = base + lane();
                 let is_other = (bucket < end) & ((start == LAST) | (bucket != start as u32));
                 let away = if is_other { a.buckets.away(bucket, p) } else { f32::INFINITY };
+                let mut key = if is_other { by_distance(away, lane()) } else { LAST };
                 let mut left = ballot(is_other && away <= best.within(a));
                 while left != 0 {
-                    let from = left.trailing_zeros();
-                    left &= left - 1;
-                    if f32::from_bits(shuffle(away.to_bits(), from)) <= best.within(a) {
-                        best.look(a, (item, base + from), p);
-                    }
+                    // Of those that are ordered by distance the nearest bucket comes next.
+                    let from = if a.order == order::FIRST_OF_BALL {
+                        left.trailing_zeros()
+                    } else {
+                        warp_least_u64(key) as u32
+                    };
+                    key = if lane() == from { LAST } else { key };
+                    best.look(a, (item, base + from), p);
+                    left &= !(1 << from) & ballot(away <= best.within(a));
                 }
-                base += WARP;
+                turn += 1;
             }
         }
         let mut count = 0;

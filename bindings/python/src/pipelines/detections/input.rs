@@ -196,7 +196,8 @@ impl<'py> Columns<'_, 'py> {
             if words.len().is_multiple_of(LOOK) {
                 object.py().check_signals()?;
             }
-            words.push(item?.str()?.to_string());
+            // Not by Display, which would end what a signal raises.
+            words.push(item?.str()?.to_cow()?.into_owned());
         }
         if words.len() == self.rows {
             return Ok(Some(words));

@@ -124,9 +124,9 @@ impl GatherWorker {
         unsafe {
             self.stream.launch::<T::Gradient>(blocks(&of, of.rows), args)?;
             if places > LONG {
-                let warps = u64::from(args.long_room) * u64::from(args.channels);
+                let parts = u64::from(args.long_room) * u64::from(args.channels.div_ceil(WARP));
                 let most = u64::from(self.stream.enough_blocks(4));
-                self.stream.launch::<T::Long>(warps.div_ceil(u64::from(BLOCK / WARP)).min(most) as u32, args)?;
+                self.stream.launch::<T::Long>(parts.min(most) as u32, args)?;
             }
         }
         Ok(())
