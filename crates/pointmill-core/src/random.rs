@@ -21,25 +21,27 @@ pub const fn of_cell(seed: u64, item: u32, cell: [u32; 3]) -> u64 {
 /// ```
 #[inline(always)]
 pub const fn below(state: u64, count: u32) -> u32 {
-    let uneven = count.wrapping_neg() % count;
     let mut draw = 1;
     loop {
         let word = (mixed(state.wrapping_add(draw * 0x9e37_79b9_7f4a_7c15)) >> 32) as u32;
         let product = word as u64 * count as u64;
-        if (product as u32 >= uneven) | (draw == MAX_DRAWS) {
+        // The remainder is less than the count: mostly nobody needs to know it.
+        let is_even = product as u32 >= count || product as u32 >= count.wrapping_neg() % count;
+        if is_even | (draw == MAX_DRAWS) {
             return (product >> 32) as u32;
         }
         draw += 1;
     }
 }
 
-/// Whether point `number` of a cell of `count` is one of the `most` that are taken by chance, when
-/// `taken` of those before it were. Every subset of `most` is as likely (selection sampling).
+/// What decides whether point `number` of a cell of `count` is one of some that are taken by chance: it
+/// is where this is below how many are still to be taken. Every subset is as likely (selection
+/// sampling).
 ///
 /// Source: Knuth, The Art of Computer Programming, volume 2, algorithm 3.4.2 S.
 #[inline(always)]
-pub const fn takes(state: u64, number: u32, count: u32, taken: u32, most: u32) -> bool {
-    below(mixed(state.wrapping_add(number as u64)), count - number) < most - taken
+pub const fn chance(state: u64, number: u32, count: u32) -> u32 {
+    below(mixed(state.wrapping_add(number as u64)), count - number)
 }
 
 /// Bits of which each depends on all of the word (splitmix64).
@@ -72,7 +74,7 @@ mod tests {
         for i in 0..30_000 {
             let (state, mut taken) = (of_cell(9, 0, [i, 1, 2]), Vec::new());
             for number in 0..5 {
-                if takes(state, number, 5, taken.len() as u32, 2) {
+                if chance(state, number, 5) < 2 - taken.len() as u32 {
                     taken.push(number);
                 }
             }

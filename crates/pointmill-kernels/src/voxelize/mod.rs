@@ -25,6 +25,9 @@
 //! Batches and sorted rows of more cells than bits are kept for move once all rows are known; there
 //! step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
 //!
+//! Where other points of a full row stay than the first, the rows are those of dynamic voxelization, and
+//! [`Pick`] fills the slots from their lists.
+//!
 //! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the
 //! minimum with slot after slot and carries on what it pushed out. Whatever the interleaving, slot
 //! k ends with the k-th smallest of the indices, so the M first points stay, in order, with no

@@ -3,7 +3,7 @@
 use super::*;
 use crate::prim::partition_point;
 use pointmill_core::float::same_bits;
-use pointmill_core::random::{of_cell, takes};
+use pointmill_core::random::{chance, of_cell};
 
 /// Arguments of [`ValuesOfRows`].
 #[repr(C)]
@@ -96,10 +96,10 @@ pub struct PickArgs {
 }
 
 kernel! {
-    /// Chooses the points of each row that stay, in input order. One thread a row.
-    Pick = "voxelize_pick", block BLOCK, shared 0, cooperative false,
+    /// Chooses the points of each row that stay, in input order. A warp a row.
+    Pick = "voxelize_pick", block BLOCK, shared 0, cooperative true,
     fn(a: PickArgs) {
-        let row = global_index();
+        let row = block_index() * (BLOCK / WARP) + warp();
         if row < a.rows.get() {
             a.pick(row);
         }
@@ -107,6 +107,8 @@ kernel! {
 }
 
 impl PickArgs {
+    /// All lanes call.
+    ///
     /// # Safety
     /// The row is below V, and the pointers are valid.
     #[inline(always)]
@@ -129,23 +131,38 @@ impl PickArgs {
                 last = *self.by_turn.add((start + most - 1) as usize);
                 last_turn = *self.turns.add(last as usize);
             }
-            let (mut k, mut taken) = (0, 0);
-            while k < count && taken < most {
-                let i = *list.add(k as usize);
-                let stays = if all {
-                    true
+            let (mut base, mut taken) = (0, 0);
+            while base < count && taken < most {
+                let k = base + lane();
+                let inside = k < count;
+                let i = if inside { *list.add(k as usize) } else { NONE };
+                let stay = if all {
+                    ballot(inside)
                 } else if by_chance {
-                    takes(state, k, count, taken, most)
+                    choose(if inside { chance(state, k, count) } else { NONE }, most - taken)
                 } else {
-                    let turn = *self.turns.add(i as usize);
-                    turn < last_turn || (turn == last_turn && i <= last)
+                    let turn = if inside { *self.turns.add(i as usize) } else { NONE };
+                    ballot(inside && (turn < last_turn || (turn == last_turn && i <= last)))
                 };
-                if stays {
-                    *slots.add(taken as usize) = i;
-                    taken += 1;
+                if stay >> lane() & 1 != 0 {
+                    *slots.add((taken + (stay & lanes_before()).count_ones()) as usize) = i;
                 }
-                k += 1;
+                taken += stay.count_ones();
+                base += WARP;
             }
         }
     }
+}
+
+/// Which lanes take their points, one after the other: a lane does where its chance is below how many are
+/// still wanted. All lanes call.
+#[inline(always)]
+fn choose(chance: u32, mut wanted: u32) -> u32 {
+    let mut stay = 0;
+    for x in 0..WARP {
+        let takes = (shuffle(chance, x) < wanted) as u32;
+        stay |= takes << x;
+        wanted -= takes;
+    }
+    stay
 }

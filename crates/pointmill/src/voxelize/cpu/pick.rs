@@ -4,7 +4,7 @@ use super::super::Pick;
 use super::Sample;
 use crate::{Result, memory};
 use pointmill_core::float::same_bits;
-use pointmill_core::random::{of_cell, takes};
+use pointmill_core::random::{chance, of_cell};
 
 /// Moves the points of a list that stay to its front, in input order: `most` of more.
 ///
@@ -22,7 +22,7 @@ pub(super) fn choose(
         Pick::Random { seed } => {
             let state = of_cell(seed, sample.batch_index.unwrap_or(0) as u32, cell);
             for number in 0..count {
-                if takes(state, number, count, taken, most) {
+                if chance(state, number, count) < most - taken {
                     list[taken as usize] = list[number as usize];
                     taken += 1;
                 }

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::device::{Buffer, workspace};
 use crate::prim::{Pairs, Sorter, passes_for};
 use pointmill_kernels::prim::{BLOCK, Length};
+use pointmill_kernels::simt::WARP;
 use pointmill_kernels::voxelize as kernels;
 use std::ptr::{null, null_mut};
 
@@ -99,6 +100,6 @@ impl Workspace {
             (args.turns, args.by_turn) = (turns, output.values);
         }
         // SAFETY: as above.
-        unsafe { stream.launch::<kernels::Pick>((plan.rows as u32).div_ceil(BLOCK).max(1), args) }
+        unsafe { stream.launch::<kernels::Pick>((plan.rows as u32).div_ceil(BLOCK / WARP).max(1), args) }
     }
 }
