@@ -29,7 +29,7 @@ const KNOWN: [(&str, &str); 14] = [
     ("pointmill-core/src/hash.rs", "the hash with a secret, whose seed splitmix64 spreads"),
     ("pointmill-core/src/icp/correspondence.rs", "a checksum of pairs"),
     ("pointmill-core/src/odometry/motion.rs", "a checksum of a sweep"),
-    ("pointmill-core/src/sparse/sample.rs", "random numbers, from the seed of the caller"),
+    ("pointmill-core/src/random.rs", "random numbers, from the seed of the caller"),
     ("pointmill-data/src/maps/blocks/row.rs", "a checksum of a name in a file's name"),
     ("pointmill-io/src/column_guess.rs", "which rows a look at columns takes"),
     ("pointmill-kernels/src/simt/twin/mod.rs", "the order of blocks in a simulated device"),
