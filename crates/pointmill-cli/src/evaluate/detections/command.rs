@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     };
     printer.record("begin", &json::Begin { run: run(), inputs: files.len(), origin: None, of: begin })?;
     let measure = || measured(args, &files, &params, clouds.as_ref(), printer);
-    let (found, changes, [predictions, truth]) = interrupt::at_once(measure)?;
+    let Measured { found, changes, boxes: [predictions, truth] } = interrupt::at_once(measure)?;
     let with =
         |verdict| changes.as_ref().map(|changes| changes.iter().filter(|change| change.verdict == verdict).count());
     let counts = Counts { inputs: files.len(), done: files.len(), ..Counts::default() };
@@ -90,14 +90,23 @@ pub(crate) fn run(args: &DetectionsArgs, printer: &mut Printer) -> Result<(), Fa
     }
 }
 
-/// The report, the changes since the other run, and the numbers of boxes; draws them if asked to.
+/// What was found.
+struct Measured {
+    found: DetectionReport,
+    /// Since the other run.
+    changes: Option<Vec<Change>>,
+    /// The numbers of predictions and of true boxes.
+    boxes: [usize; 2],
+}
+
+/// Reads and compares boxes; draws them if asked to.
 fn measured(
     args: &DetectionsArgs,
     files: &[&Path],
     params: &DetectionParams,
     clouds: Option<&Clouds<'_>>,
     printer: &mut Printer,
-) -> Result<(DetectionReport, Option<Vec<Change>>, [usize; 2]), Failure> {
+) -> Result<Measured, Failure> {
     let limits = args.memory.limits();
     let mut read = vec![];
     for (index, file) in files.iter().enumerate() {
@@ -132,6 +141,6 @@ fn measured(
         let title = format!("{} against {}, {}{mean}", names[0], names[1], found.protocol);
         picture::write(path, &title, &found, [predictions, truth], clouds)?;
     }
-    let counts = [predictions, truth].map(Detections::len);
-    Ok((found, changes, counts))
+    let boxes = [predictions, truth].map(Detections::len);
+    Ok(Measured { found, changes, boxes })
 }
