@@ -78,7 +78,8 @@ class _Function(torch.autograd.Function):
             return output
 
         methods = {name: staticmethod(getattr(cls, name)) for name in ("backward", "jvp")}
-        cls.now = type(cls.__name__, (torch.autograd.Function,), {"forward": staticmethod(forward), **methods}).apply
+        plain: Any = type(cls.__name__, (torch.autograd.Function,), {"forward": staticmethod(forward), **methods})
+        cls.now = plain.apply
 
 
 def _each(info, in_dims, function, inputs):
