@@ -195,7 +195,8 @@ fn picked(pick: &str, seed: u64, column: Option<i64>) -> PyResult<Pick> {
 /// (1, 1)
 #[pyfunction]
 #[pyo3(signature = (points, *, voxel_size, point_cloud_range, max_num_points = 10, max_voxels = 160_000,
-    pick = "first", seed = 0, pick_column = None, order = "first-seen", voxels = None, mean = None, point_to_voxel = false, lists = false, padded = false,
+    pick = "first", seed = 0, pick_column = None, order = "first-seen", voxels = None, mean = None,
+    point_to_voxel = false, lists = false, padded = false,
     strict_range = false, row_splits = None, report = false, origin = None))]
 pub(crate) fn voxelize<'py>(
     py: Python<'py>,

@@ -4,7 +4,7 @@ use super::keys::Key;
 use super::pick::choose;
 use super::runs::{BLOCK, Run};
 use super::table::Table;
-use super::{NONE, Sample};
+use super::{NONE, Pick, Sample};
 use crate::{Result, memory, par};
 use std::sync::atomic::AtomicU32;
 
@@ -138,9 +138,9 @@ impl<K: Key> Cells<K> {
 
     /// Does what can be done once all points are there.
     pub(super) fn finish(&mut self, sample: &Sample<'_>, wanted: Wanted) -> Result<()> {
-        if sample.chooses() {
+        if let Some(pick) = sample.chosen {
             self.make_lists(u32::MAX)?;
-            self.choose(sample, wanted)?;
+            self.choose(sample, wanted, pick)?;
         } else if wanted.lists {
             self.make_lists(sample.max_points)?;
         }
@@ -177,7 +177,7 @@ impl<K: Key> Cells<K> {
     }
 
     /// Moves the points of each cell that stay to the front of its list, and adds up these.
-    fn choose(&mut self, sample: &Sample<'_>, wanted: Wanted) -> Result<()> {
+    fn choose(&mut self, sample: &Sample<'_>, wanted: Wanted, pick: Pick) -> Result<()> {
         let (columns, mut values) = (sample.points.columns(), Vec::new());
         for cell in 0..self.table.keys.len() {
             let count = self.counts[cell + 1];
@@ -187,7 +187,7 @@ impl<K: Key> Cells<K> {
             par::check();
             let list = &mut self.lists[self.starts[cell] as usize..][..count as usize];
             let of_grid = sample.grid.cell_of_id(self.table.keys[cell].id());
-            choose(sample, of_grid, sample.max_points, list, &mut values)?;
+            choose((sample, of_grid), pick, list, &mut values)?;
             if wanted.sums {
                 let sums = &mut self.sums[(cell + 1) * columns..][..columns];
                 sums.fill(0.0);

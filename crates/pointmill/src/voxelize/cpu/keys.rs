@@ -210,7 +210,6 @@ mod tests {
     fn sample<'a>(grid: &'a VoxelGrid, data: &'a [f32]) -> Sample<'a> {
         let points = crate::Points::new(data, 3).unwrap();
         let (range, max_voxels, max_points, seed) = (0..points.len(), 1, 1, Seed::new(1));
-        let pick = super::super::Pick::First;
         Sample {
             points,
             range,
@@ -220,7 +219,7 @@ mod tests {
             sorted: false,
             max_voxels,
             max_points,
-            pick,
+            chosen: None,
             seed,
         }
     }

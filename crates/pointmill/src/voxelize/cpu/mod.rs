@@ -99,17 +99,10 @@ struct Sample<'a> {
     max_voxels: usize,
     /// M, or no limit.
     max_points: u32,
-    /// Which points of a cell of more stay.
-    pick: Pick,
+    /// How points of a cell of more are chosen, where these are not the first.
+    chosen: Option<Pick>,
     /// Of the tables of cells.
     seed: Seed,
-}
-
-impl Sample<'_> {
-    /// Whether others than the first points of a cell stay.
-    fn chooses(&self) -> bool {
-        self.max_points < u32::MAX && self.pick != Pick::First
-    }
 }
 
 /// Fills the arrays of the result.
@@ -171,7 +164,7 @@ fn fill(job: &Job<'_>, extent: &Extent, points: Points<'_>, workspace: &mut Work
             sorted: params.order == super::RowOrder::Sorted,
             max_voxels: params.max_voxels as usize,
             max_points: params.max_points_per_voxel.unwrap_or(u32::MAX),
-            pick: params.pick,
+            chosen: params.chosen().map(|(_, pick)| pick),
             seed: *seed,
             range,
         };
@@ -198,7 +191,7 @@ fn fill(job: &Job<'_>, extent: &Extent, points: Points<'_>, workspace: &mut Work
 fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, extent: &Extent) -> Result<()> {
     let wanted = Wanted {
         sums: out.mean.is_some(),
-        lists: out.voxels.is_some() || out.lists.is_some() || sample.chooses(),
+        lists: out.voxels.is_some() || out.lists.is_some() || sample.chosen.is_some(),
         point_rows: out.point_rows.is_some(),
     };
     let threads = par::threads();

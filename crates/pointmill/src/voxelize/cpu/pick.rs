@@ -6,18 +6,17 @@ use crate::{Result, memory};
 use pointmill_core::float::same_bits;
 use pointmill_core::random::{chance, of_cell};
 
-/// Moves the points of a list that stay to its front, in input order: `most` of more.
+/// Moves the points of a cell's list that stay to its front, in input order: of more than the cap.
 ///
 /// `values` is memory that calls use again.
 pub(super) fn choose(
-    sample: &Sample<'_>,
-    cell: [u32; 3],
-    most: u32,
+    (sample, cell): (&Sample<'_>, [u32; 3]),
+    pick: Pick,
     list: &mut [u32],
     values: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
-    let (count, mut taken) = (list.len() as u32, 0);
-    match sample.pick {
+    let (count, most, mut taken) = (list.len() as u32, sample.max_points, 0);
+    match pick {
         Pick::First => {}
         Pick::Random { seed } => {
             let state = of_cell(seed, sample.batch_index.unwrap_or(0) as u32, cell);
